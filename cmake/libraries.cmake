@@ -1,0 +1,17 @@
+# Every library of others, once: rooms name them as PkgConfig::NAME.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc)
+pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
+pkg_check_modules(YAJL REQUIRED IMPORTED_TARGET yajl)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+if(TRAINERD_TESTS)
+    pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
+endif()
+# libev has no .pc file in Debian.
+find_path(EV_INCLUDE_DIR ev.h REQUIRED)
+find_library(EV_LIBRARY ev REQUIRED)
+add_library(ev INTERFACE IMPORTED)
+target_include_directories(ev SYSTEM INTERFACE ${EV_INCLUDE_DIR})
+target_link_libraries(ev INTERFACE ${EV_LIBRARY})
