@@ -31,10 +31,10 @@ extern "C" {
 #define TRAINER_ABI_MAJOR 1u             /* must be equal */
 #define TRAINER_ABI_MINOR 0u             /* the plugin's must not be greater than the host's */
 
-/* Capabilities. The host refuses a plugin with an unknown bit in the low half (required of the host) and ignores unknown
- * ones in the high half (optional). */
-#define TRAINER_CAP_LOCAL (UINT64_C(1) << 0)   /* has plan_local */
-#define TRAINER_CAP_RENDER (UINT64_C(1) << 1)  /* has render and observe */
+/* Capabilities. The host refuses a plugin with an unknown bit in the low half (required of the host) and ignores
+ * unknown ones in the high half (optional). */
+#define TRAINER_CAP_LOCAL (UINT64_C(1) << 0)  /* has plan_local */
+#define TRAINER_CAP_RENDER (UINT64_C(1) << 1) /* has render and observe */
 #define TRAINER_CAP_ELASTIC (UINT64_C(1) << 32)
 #define TRAINER_CAP_SCALE (UINT64_C(1) << 33)
 #define TRAINER_CAP_SUSPEND (UINT64_C(1) << 34)
@@ -124,8 +124,7 @@ struct trainer_host {
     size_t (*format)(char *out, size_t size, const char *fmt, ...);
 };
 
-#define TRAINER_HOST_HAS(host, member)                                                                                 \
-    (offsetof(struct trainer_host, member) + sizeof((host)->member) <= (host)->size)
+#define TRAINER_HOST_HAS(host, member) (offsetof(struct trainer_host, member) + sizeof((host)->member) <= (host)->size)
 
 /* A role of the runtime. Arrays end with a NULL name. */
 struct trainer_role {
@@ -138,8 +137,8 @@ struct trainer_role {
 
 /* A form that a job of this runtime can take, in order of preference. Arrays end with a NULL name. */
 struct trainer_target {
-    const char *name; /* "local", "kubeflow.org/v1", ... */
-    const char *kind; /* "processes", "PyTorchJob", ... */
+    const char *name;        /* "local", "kubeflow.org/v1", ... */
+    const char *kind;        /* "processes", "PyTorchJob", ... */
     const char *name_suffix; /* longest suffix that the target adds to the job's name, "" if none */
 };
 
@@ -149,8 +148,8 @@ struct trainer_functions {
     int32_t (*create)(const struct trainer_host *host, const struct trainer_value *config, struct trainer_self **ret,
                       struct trainer_errors *errors);
     void (*destroy)(struct trainer_self *self); /* optional */
-    /* Mandatory. The host has already checked everything that holds for all runtimes, the roles against the table above,
-     * and the parameters against the schema. spec: the normalised job spec; role names are canonical. */
+    /* Mandatory. The host has already checked everything that holds for all runtimes, the roles against the table
+     * above, and the parameters against the schema. spec: the normalised job spec; role names are canonical. */
     int32_t (*validate)(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                         struct trainer_errors *errors);
     /* [needs LOCAL] Writes processes with plan_process/plan_process_end, nothing else. Ranks from 0 without gaps. */
@@ -167,8 +166,8 @@ struct trainer_functions {
 struct trainer_plugin {
     uint32_t magic;
     uint16_t abi_major, abi_minor;
-    uint32_t size; /* of this struct as the plugin was compiled */
-    uint32_t flags; /* 0 */
+    uint32_t size;       /* of this struct as the plugin was compiled */
+    uint32_t flags;      /* 0 */
     const char *name;    /* the runtime: [a-z][a-z0-9-]{0,62} */
     const char *version; /* of the plugin */
     const char *built_with;
@@ -177,8 +176,8 @@ struct trainer_plugin {
     const struct trainer_role *roles;     /* at least one */
     const struct trainer_target *targets; /* at least one */
     const char *params_schema;            /* JSON schema text, or NULL: no parameters are allowed */
-    const char *const *reserved_env;      /* names (or prefixes ending in '*') that users may not set; NULL-terminated */
-    const char *main_container;           /* name of the main container in a pod */
+    const char *const *reserved_env; /* names (or prefixes ending in '*') that users may not set; NULL-terminated */
+    const char *main_container;      /* name of the main container in a pod */
     struct trainer_functions functions;
     uint32_t functions_size; /* of the table as the plugin was compiled */
     uint32_t reserved_zero;

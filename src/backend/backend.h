@@ -26,17 +26,17 @@ struct plan_env {
 };
 
 struct plan_process {
-    const char *role; // canonical
-    int32_t index;    // in the role
-    int32_t rank;     // in the job, 0..
+    const char *role;        // canonical
+    int32_t index;           // in the role
+    int32_t rank;            // in the job, 0..
     const char *const *argv; // NULL-terminated; argv[0] is looked up in the job's PATH
     size_t argc;
-    bool argv_is_template; // as for env; set only for argv that the runtime wrote itself
+    bool argv_is_template;      // as for env; set only for argv that the runtime wrote itself
     const struct plan_env *env; // the runtime's, then the user's; names are unique
     size_t env_count;
-    const char *working_dir; // absolute or NULL
+    const char *working_dir;     // absolute or NULL
     enum restart_policy restart; // never RESTART_DEFAULT
-    int64_t cpu_milli; // 0: not given
+    int64_t cpu_milli;           // 0: not given
     int64_t memory_bytes;
     int32_t gpu;
     // The job succeeds when all processes with `decides` have exited 0; others are then stopped by clean_pods.
@@ -45,7 +45,7 @@ struct plan_process {
 
 struct backend_plan {
     uint32_t refs;
-    struct arena arena; // everything lives here
+    struct arena arena;      // everything lives here
     const struct json *tree; // as the runtime wrote it; what Render shows
     const char *json;
     const struct plan_process *processes;
@@ -60,7 +60,8 @@ struct backend_plan {
 void backend_plan_unref(struct backend_plan *plan); // NULL is fine
 struct backend_plan *backend_plan_ref(struct backend_plan *plan);
 
-// ---- Facts -----------------------------------------------------------------------------------------------------------
+// ---- Facts
+// -----------------------------------------------------------------------------------------------------------
 
 // What a backend knows of a job now. A fact is a value; its pointers are valid during the call. The state is what the
 // backend sees; flow decides whether the job moves there. Repeating a fact is harmless.
@@ -71,7 +72,7 @@ struct backend_fact {
     const char *message; // NULL: none
     int32_t attempt;     // 0: none yet
     int32_t restarts;
-    const struct job_exit *exit; // NULL: none
+    const struct job_exit *exit;        // NULL: none
     const struct job_role_count *roles; // NULL: unknown
     size_t role_count;
     int64_t happened_ns; // wall; 0: now
@@ -86,16 +87,17 @@ struct backend_sink {
     void *ctx;
 };
 
-// ---- Logs ------------------------------------------------------------------------------------------------------------
+// ---- Logs
+// ------------------------------------------------------------------------------------------------------------
 
 struct backend_log_query {
     const char *uid;
-    const char *role;  // NULL: all
-    int32_t index;     // -1: all
-    int32_t attempt;   // 0: newest, and with follow every later one; -1: the one before the newest
+    const char *role; // NULL: all
+    int32_t index;    // -1: all
+    int32_t attempt;  // 0: newest, and with follow every later one; -1: the one before the newest
     bool follow;
-    int64_t tail_lines; // -1: all
-    int64_t since_ns;   // 0: all
+    int64_t tail_lines;    // -1: all
+    int64_t since_ns;      // 0: all
     const char *container; // NULL or ""
     const char *resume;    // from an earlier item, or NULL
 };
@@ -119,7 +121,8 @@ enum backend_log_result { LOG_READ_ITEM, LOG_READ_WAIT, LOG_READ_END, LOG_READ_F
 
 struct backend_log; // a reader; the backend defines it
 
-// ---- The vtable ------------------------------------------------------------------------------------------------------
+// ---- The vtable
+// ------------------------------------------------------------------------------------------------------
 
 struct backend_info { // for GetServerInfo
     bool healthy;
@@ -140,20 +143,20 @@ struct backend_start {
     bool suspended;            // start nothing yet
     int32_t attempt;           // the newest that is known to have begun; 0 for a new job
     int32_t restarts;
-    int64_t deadline_from_ns;  // wall time of the first start, 0: not yet; the active deadline counts from it
+    int64_t deadline_from_ns; // wall time of the first start, 0: not yet; the active deadline counts from it
     const struct job_spec *spec;
 };
 
 struct backend_ops {
-    const char *kind; // "local"
+    const char *kind;           // "local"
     const char *const *targets; // NULL-terminated names that plugins use, e.g. {"local", NULL}
     // Begins to work and to report. What was running before a restart is adopted: for jobs given by submit() before
     // ready() fires, processes that already exist are taken over, never started twice.
     void (*start)(struct backend *b, const struct backend_sink *sink);
     // Whether this plan could ever run here (more CPUs than the machine has, program missing). Adds warnings
     // (NULL-terminated arena texts are not needed: each is one call of warn).
-    bool (*check)(struct backend *b, const struct backend_plan *plan, void (*warn)(void *ctx, const char *text), void *ctx,
-                  struct err *err);
+    bool (*check)(struct backend *b, const struct backend_plan *plan, void (*warn)(void *ctx, const char *text),
+                  void *ctx, struct err *err);
     void (*submit)(struct backend *b, const struct backend_start *start);
     // Ends a job for good: TERM, then KILL after grace_ms. The fact CANCELED follows. Idempotent.
     void (*cancel)(struct backend *b, const char *uid, int64_t grace_ms);

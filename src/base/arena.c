@@ -3,8 +3,8 @@
 #include "base/mem.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -20,7 +20,7 @@ void arena_done(struct arena *a); // frees everything; the arena can be used aga
 void *arena_try_alloc(struct arena *a, size_t size);
 // The same for arenas without a limit; passing a limit here aborts.
 void *arena_alloc(struct arena *a, size_t size);
-char *arena_strdup(struct arena *a, const char *s); // NULL gives NULL
+char *arena_strdup(struct arena *a, const char *s);            // NULL gives NULL
 char *arena_strndup(struct arena *a, const char *s, size_t n); // n bytes, which may include NUL; terminated
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -94,8 +94,8 @@ bool clock_parse(const char *text, int64_t *ret) {
             nanos += (*p - '0') * unit;
         }
     }
-    if (!parse_offset(&p, &offset) || *p != '\0' || month < 1 || month > 12 || day < 1 || day > 31 ||
-        hour > 23 || minute > 59 || second > 60 || year < 1678 || year > 2261) {
+    if (!parse_offset(&p, &offset) || *p != '\0' || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 ||
+        minute > 59 || second > 60 || year < 1678 || year > 2261) {
         return false;
     }
     struct tm tm = {.tm_year = (int)year - 1900,

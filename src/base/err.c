@@ -45,8 +45,7 @@ bool err_fail(struct err *err, enum err_code code, const char *reason, const cha
     return false;
 }
 
-bool err_fail_errno(struct err *err, enum err_code code, const char *reason, int number, const char *fmt,
-                    ...) {
+bool err_fail_errno(struct err *err, enum err_code code, const char *reason, int number, const char *fmt, ...) {
     assert(!err_set(err) && code != ERR_NONE);
     va_list ap;
     va_start(ap, fmt);
@@ -78,10 +77,9 @@ bool err_violate(struct err *err, const char *field, const char *fmt, ...) {
     // The message names the first one in full and counts the rest: details carry them all.
     mem_free(err->message);
     const struct err_violation *first = &err->violations[0];
-    err->message = err->violation_count == 1
-                       ? mem_printf("%s: %s", first->field, first->description)
-                       : mem_printf("%s: %s (and %zu more)", first->field, first->description,
-                                    err->violation_count - 1);
+    err->message = err->violation_count == 1 ? mem_printf("%s: %s", first->field, first->description)
+                                             : mem_printf("%s: %s (and %zu more)", first->field, first->description,
+                                                          err->violation_count - 1);
     return false;
 }
 

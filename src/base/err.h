@@ -53,7 +53,8 @@ struct err {
     int64_t retry_after_ms;              // google.rpc.RetryInfo, or 0
 };
 
-#define ERR_INIT {0}
+#define ERR_INIT                                                                                                       \
+    { 0 }
 enum { ERR_VIOLATIONS_MAX = 100 }; // further ones are counted in the message only
 
 void err_done(struct err *err); // frees the content; can be used again
@@ -70,11 +71,11 @@ bool err_fail_errno(struct err *err, enum err_code code, const char *reason, int
 // Validators add all they find, then return !err_set(err).
 bool err_violate(struct err *err, const char *field, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-void err_fact(struct err *err, const char *key, const char *value);          // key: literal
+void err_fact(struct err *err, const char *key, const char *value); // key: literal
 void err_resource(struct err *err, const char *type, const char *name);
-void err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);      // "context: message"
-void err_move(struct err *to, struct err *from);                             // to must be empty
-void err_copy(struct err *to, const struct err *from);                       // deep; to must be empty
-const char *err_code_name(enum err_code code);                               // "INVALID_ARGUMENT"
+void err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3); // "context: message"
+void err_move(struct err *to, struct err *from);                        // to must be empty
+void err_copy(struct err *to, const struct err *from);                  // deep; to must be empty
+const char *err_code_name(enum err_code code);                          // "INVALID_ARGUMENT"
 
 #endif

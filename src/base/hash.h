@@ -11,9 +11,10 @@ struct hash {
     size_t cap, count, used; // used counts deleted places too
 };
 
-#define HASH_INIT {0}
+#define HASH_INIT                                                                                                      \
+    { 0 }
 
-void hash_done(struct hash *h); // frees the table, not keys or values
+void hash_done(struct hash *h);                        // frees the table, not keys or values
 void *hash_get(const struct hash *h, const char *key); // NULL when absent
 // Returns the value that was there before, or NULL. value must not be NULL.
 void *hash_put(struct hash *h, const char *key, void *value);

@@ -8,9 +8,9 @@
 
 enum { ID_UID_LEN = 32, ID_SUFFIX_LEN = 8 };
 
-void id_random(void *out, size_t n);            // from the kernel; aborts if there is none
-void id_uid(char out[ID_UID_LEN + 1]);          // 32 hex digits; the first 12 are the time in ms, so they sort
-void id_suffix(char out[ID_SUFFIX_LEN + 1]);    // 8 of [a-z0-9]
+void id_random(void *out, size_t n);                // from the kernel; aborts if there is none
+void id_uid(char out[ID_UID_LEN + 1]);              // 32 hex digits; the first 12 are the time in ms, so they sort
+void id_suffix(char out[ID_SUFFIX_LEN + 1]);        // 8 of [a-z0-9]
 bool id_equal_secret(const char *a, const char *b); // constant time in the length of a
 
 // base64url without padding. out needs 4 * n / 3 + 3 bytes.

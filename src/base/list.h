@@ -9,7 +9,8 @@ struct list {
     struct list *prev, *next; // of a head: last and first; of an unlinked node: itself
 };
 
-#define LIST_INIT(name) {&(name), &(name)}
+#define LIST_INIT(name)                                                                                                \
+    { &(name), &(name) }
 
 static inline void list_init(struct list *l) {
     l->prev = l->next = l;
@@ -54,8 +55,8 @@ static inline void list_splice(struct list *to, struct list *from) {
 }
 
 // The node under the cursor may be removed and freed in the body.
-#define LIST_EACH(node, head)                                                                                 \
-    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);                         \
+#define LIST_EACH(node, head)                                                                                          \
+    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);                                  \
          node = node##_next, node##_next = node->next)
 
 #endif

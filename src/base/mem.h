@@ -7,12 +7,12 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size);                            // uninitialised; size 0 gives a valid pointer
-void *mem_zalloc(size_t size);                           // zeroed
+void *mem_alloc(size_t size);                              // uninitialised; size 0 gives a valid pointer
+void *mem_zalloc(size_t size);                             // zeroed
 void *mem_realloc_array(void *old, size_t n, size_t size); // aborts on overflow of n * size
 void *mem_dup(const void *src, size_t size);
-char *mem_strdup(const char *s);                 // NULL gives NULL
-char *mem_strndup(const char *s, size_t max);    // at most max bytes, always NUL-terminated
+char *mem_strdup(const char *s);              // NULL gives NULL
+char *mem_strndup(const char *s, size_t max); // at most max bytes, always NUL-terminated
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void mem_free(void *p); // NULL is fine
 

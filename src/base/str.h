@@ -13,7 +13,8 @@ struct str {
     size_t len, cap;
 };
 
-#define STR_INIT {0}
+#define STR_INIT                                                                                                       \
+    { 0 }
 
 void str_done(struct str *s);  // frees the content
 void str_clear(struct str *s); // keeps the memory
@@ -28,7 +29,7 @@ char *str_take(struct str *s); // the caller frees with mem_free; s is empty aft
 // Text helpers without a home of their own.
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
-bool str_same(const char *a, const char *b);      // NULL equals only NULL
+bool str_same(const char *a, const char *b);        // NULL equals only NULL
 bool str_same_nocase(const char *a, const char *b); // ASCII
 bool str_is_empty(const char *s);                   // NULL or ""
 // Whole text as a decimal integer in [min, max]; false leaves *ret alone.

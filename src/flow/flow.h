@@ -25,14 +25,14 @@
 
 struct flow;
 
-struct flow_limits { // all from the config, shown by GetServerInfo
-    int64_t max_jobs;          // records, terminal ones included
+struct flow_limits {  // all from the config, shown by GetServerInfo
+    int64_t max_jobs; // records, terminal ones included
     int64_t max_active_jobs;
     int64_t max_watchers;
     int64_t max_log_streams;
     int64_t max_spec_bytes;
-    int64_t retention_age_ns;  // of terminal jobs; 0: for ever
-    int64_t retention_jobs;    // terminal jobs kept at most
+    int64_t retention_age_ns;      // of terminal jobs; 0: for ever
+    int64_t retention_jobs;        // terminal jobs kept at most
     int64_t retention_transitions; // transitions kept in the journal at most
     int64_t feed_events;
     int32_t cancel_grace_s;
@@ -52,12 +52,13 @@ bool flow_new(const struct flow_options *options, struct flow **ret, struct err 
 void flow_drain(struct flow *f); // refuse new work with UNAVAILABLE from now on
 void flow_free(struct flow *f);
 
-// ---- Submit, Render ------------------------------------------------------------------------------------------------------
+// ---- Submit, Render
+// ------------------------------------------------------------------------------------------------------
 
 struct flow_submitted {
-    struct job *job; // NULL with validate_only
+    struct job *job;             // NULL with validate_only
     const struct job_spec *spec; // as normalised
-    const char *name;   // also with validate_only ("" when a prefix would be completed)
+    const char *name;            // also with validate_only ("" when a prefix would be completed)
     const char *backend, *target;
     bool duplicate;
     const char *const *warnings;
@@ -78,10 +79,11 @@ struct flow_rendered {
 };
 // Pure and immediate. each is called once a target.
 bool flow_render(struct flow *f, const struct job_spec *spec, const char *target,
-                 void (*each)(void *ctx, const struct flow_rendered *r), void (*warn)(void *ctx, const char *text), void *ctx,
-                 struct err *err) MUST_CHECK;
+                 void (*each)(void *ctx, const struct flow_rendered *r), void (*warn)(void *ctx, const char *text),
+                 void *ctx, struct err *err) MUST_CHECK;
 
-// ---- Reading ---------------------------------------------------------------------------------------------------------------
+// ---- Reading
+// ---------------------------------------------------------------------------------------------------------------
 
 struct flow_job_ref {
     const char *uid, *namespace_, *name; // uid, or name with namespace ("" is "default")
@@ -100,9 +102,11 @@ struct flow_page {
     int64_t sequence;
 };
 // before 0: from the newest. Immediate. The page is valid until the next call.
-void flow_list(struct flow *f, const struct job_selector *selector, int64_t before, size_t page_size, struct flow_page *ret);
+void flow_list(struct flow *f, const struct job_selector *selector, int64_t before, size_t page_size,
+               struct flow_page *ret);
 
-// ---- Changing --------------------------------------------------------------------------------------------------------------
+// ---- Changing
+// --------------------------------------------------------------------------------------------------------------
 
 typedef void flow_job_fn(void *ctx, struct job *job, const struct err *err);
 // grace_s < 0: the default. Answers when the CANCELING (or terminal) state is committed.
@@ -112,7 +116,8 @@ struct flow_op *flow_delete(struct flow *f, struct job *job, bool force, flow_jo
 struct flow_op *flow_suspend(struct flow *f, struct job *job, const char *reason, flow_job_fn *fn, void *ctx);
 struct flow_op *flow_resume(struct flow *f, struct job *job, flow_job_fn *fn, void *ctx);
 
-// ---- Watch -----------------------------------------------------------------------------------------------------------------
+// ---- Watch
+// -----------------------------------------------------------------------------------------------------------------
 
 enum flow_watch_kind {
     WATCH_WAIT,         // nothing now; wake() will be called
@@ -147,15 +152,17 @@ bool flow_watch_open(struct flow *f, const struct flow_watch_args *args, void (*
 enum flow_watch_kind flow_watch_next(struct flow_watch *w, struct flow_watch_item *item, struct err *err);
 void flow_watch_close(struct flow_watch *w);
 
-// ---- Logs ------------------------------------------------------------------------------------------------------------------
+// ---- Logs
+// ------------------------------------------------------------------------------------------------------------------
 
 struct flow_logs;
-bool flow_logs_open(struct flow *f, struct job *job, const struct backend_log_query *query, void (*wake)(void *ctx), void *ctx,
-                    struct flow_logs **ret, struct err *err) MUST_CHECK;
+bool flow_logs_open(struct flow *f, struct job *job, const struct backend_log_query *query, void (*wake)(void *ctx),
+                    void *ctx, struct flow_logs **ret, struct err *err) MUST_CHECK;
 enum backend_log_result flow_logs_next(struct flow_logs *l, struct backend_log_item *item, struct err *err);
 void flow_logs_close(struct flow_logs *l);
 
-// ---- About -----------------------------------------------------------------------------------------------------------------
+// ---- About
+// -----------------------------------------------------------------------------------------------------------------
 
 struct flow_info {
     const char *epoch;

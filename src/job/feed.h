@@ -14,8 +14,8 @@ struct job_feed;
 struct job_feed *job_feed_new(size_t max_events, int64_t last_sequence); // last: of the journal on start
 void job_feed_free(struct job_feed *f);
 void job_feed_append(struct job_feed *f, struct job_event *event); // sequence must be last + 1; takes a reference
-int64_t job_feed_last(const struct job_feed *f);  // newest sequence, 0 when there was none ever
-int64_t job_feed_first(const struct job_feed *f); // oldest that is still here; last + 1 when none
+int64_t job_feed_last(const struct job_feed *f);                   // newest sequence, 0 when there was none ever
+int64_t job_feed_first(const struct job_feed *f);                  // oldest that is still here; last + 1 when none
 struct job_event *job_feed_get(const struct job_feed *f, int64_t sequence); // borrowed; NULL when not here
 
 // A reader to be woken once, at the next append after it armed itself. wake() may only schedule work, not read.

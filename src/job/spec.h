@@ -23,8 +23,8 @@ struct spec_env {
 };
 
 struct spec_role {
-    const char *name; // as given; the plugin's canonical name after flow has matched it
-    int32_t replicas; // >= 1: roles with 0 are left out
+    const char *name;        // as given; the plugin's canonical name after flow has matched it
+    int32_t replicas;        // >= 1: roles with 0 are left out
     const char *const *argv; // command then args, NULL-terminated
     size_t argc;
     const struct spec_env *env;
@@ -52,7 +52,7 @@ struct job_spec {
     const char *name, *name_prefix; // exactly one is set
     const char *namespace_;
     const char *runtime;
-    const char *backend, *target, *group; // NULL when not given
+    const char *backend, *target, *group;    // NULL when not given
     const struct json *labels, *annotations; // objects or NULL
     const struct json *params;               // object or NULL
     const char *manifest;                    // NULL when not given

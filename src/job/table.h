@@ -62,9 +62,9 @@ struct job {
     struct list link; // table order: by creation
     char uid[33];
     const char *name, *namespace_, *runtime, *backend, *target, *group; // group NULL when none; backend etc. interned
-    const struct json *labels; // object or NULL
-    const char *labels_json;   // NULL when none
-    const char *request_id;    // NULL when none
+    const struct json *labels;                                          // object or NULL
+    const char *labels_json;                                            // NULL when none
+    const char *request_id;                                             // NULL when none
     char spec_hash[65];
     const char *warnings_json; // JSON array text or NULL
     int64_t created_ns;
@@ -108,11 +108,11 @@ struct job *job_table_next_older(const struct job_table *t, int64_t before);
 struct job_change {
     enum job_state to;
     enum job_reason reason;
-    const char *message; // NULL: ""
-    int32_t attempt;     // 0: unchanged
-    int32_t restarts;    // -1 or 0: unchanged
-    const struct job_exit *exit;          // NULL: unchanged
-    const struct job_role_count *roles;   // NULL: unchanged
+    const char *message;                // NULL: ""
+    int32_t attempt;                    // 0: unchanged
+    int32_t restarts;                   // -1 or 0: unchanged
+    const struct job_exit *exit;        // NULL: unchanged
+    const struct job_role_count *roles; // NULL: unchanged
     size_t role_count;
     int64_t observed_ns, happened_ns; // happened 0: observed
     bool inferred;

@@ -36,8 +36,8 @@ struct json_limits {
 extern const struct json_limits json_limits_default; // 4 MiB, depth 64, 400,000 nodes
 
 // Errors: ERR_INVALID "BAD_JSON"/"BAD_YAML" with "line L, column C: ..."; over a limit too.
-bool json_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
-                const struct json **ret, struct err *err) MUST_CHECK;
+bool json_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits, const struct json **ret,
+                struct err *err) MUST_CHECK;
 // YAML 1.2 core schema: plain null/true/false/numbers are typed, quoted ones are strings; anchors and aliases are
 // expanded within the limits; tags other than !!str/int/float/bool/null/map/seq, and several documents, are errors.
 // Empty input gives NULL type. JSON is accepted, being YAML.
@@ -59,7 +59,7 @@ bool json_double(const struct json *node, double *ret);
 bool json_bool(const struct json *node, bool fallback);
 const char *json_type_name(enum json_type type);
 
-#define JSON_EACH(child, node)                                                                                \
+#define JSON_EACH(child, node)                                                                                         \
     for (const struct json *child = (node) != NULL ? (node)->first : NULL; child != NULL; child = child->next)
 
 // Compact text of a tree; canonical: members sorted by key bytes, numbers as they were written.
@@ -67,7 +67,7 @@ void json_write(struct str *out, const struct json *node);
 void json_write_canonical(struct str *out, const struct json *node);
 void json_write_pretty(struct str *out, const struct json *node); // two spaces, final newline
 void json_write_yaml(struct str *out, const struct json *node);   // block style; reads back to the same tree
-bool json_equal(const struct json *a, const struct json *b); // by meaning, member order aside
+bool json_equal(const struct json *a, const struct json *b);      // by meaning, member order aside
 
 // Writer: builds text, commas and escapes by itself. Misuse (a value without a key in an object, unbalanced ends,
 // more than 64 levels) latches `bad`; check json_writer_ok once at the end.
@@ -91,7 +91,7 @@ void json_add_double(struct json_writer *w, double value); // shortest that read
 void json_add_bool(struct json_writer *w, bool value);
 void json_add_null(struct json_writer *w);
 void json_add_node(struct json_writer *w, const struct json *node); // a copy of a tree
-void json_add_raw(struct json_writer *w, const char *json); // a complete, trusted value
-bool json_writer_ok(const struct json_writer *w);           // balanced and not bad
+void json_add_raw(struct json_writer *w, const char *json);         // a complete, trusted value
+bool json_writer_ok(const struct json_writer *w);                   // balanced and not bad
 
 #endif

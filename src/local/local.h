@@ -10,14 +10,14 @@
 #include "loop/loop.h"
 
 struct local_options {
-    const char *name;            // of the backend
-    const char *state_dir;       // logs and the supervisor's socket live below it
-    const char *supervisor_path; // the program; absolute
-    int64_t cpu_slots_milli;     // 0: the machine's CPUs
-    int32_t gpu_slots;           // -1: count what the machine has
-    int64_t log_cap_bytes;       // per process and attempt; the oldest are dropped beyond it
+    const char *name;              // of the backend
+    const char *state_dir;         // logs and the supervisor's socket live below it
+    const char *supervisor_path;   // the program; absolute
+    int64_t cpu_slots_milli;       // 0: the machine's CPUs
+    int32_t gpu_slots;             // -1: count what the machine has
+    int64_t log_cap_bytes;         // per process and attempt; the oldest are dropped beyond it
     int32_t port_first, port_last; // range for rendezvous ports
-    int64_t grace_ms;            // TERM to KILL when nothing else is said (restart, clean-up, suspend)
+    int64_t grace_ms;              // TERM to KILL when nothing else is said (restart, clean-up, suspend)
 };
 
 // Connects to the supervisor, starting it when it is not there. Blocking, before the loop runs.

@@ -17,7 +17,7 @@ enum { LOOP_SLOW_MS = 20 };
 
 struct loop;
 
-struct loop *loop_new(void);  // one per thread; aborts when the kernel refuses
+struct loop *loop_new(void);       // one per thread; aborts when the kernel refuses
 void loop_free(struct loop *loop); // everything must be stopped; pending deferred calls are run first
 void loop_run(struct loop *loop);  // until loop_stop
 void loop_stop(struct loop *loop); // from the loop thread

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "job/spec.h"
-#include "json/json.h"
 #include "trainer_plugin.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct runtime {
     const struct trainer_plugin *plugin; // its constant descriptor; read through TRAINER_PLUGIN_HAS
     const char *file;                    // base name
     const char *path;
-    char abi[16]; // "1.0"
+    char abi[16];                     // "1.0"
     const struct json *params_schema; // parsed, or NULL
     struct trainer_self *self;
 };
@@ -31,13 +31,14 @@ struct plugin_failure {
 struct plugins *plugins_new(void);
 void plugins_free(struct plugins *p); // calls destroy; never dlcloses
 
-// Loads one file: regular, owned by root or this user, not writable by group or others; deduplicated by device and inode.
-// Everything in the descriptor is checked before any other code of the plugin runs. Each refusal is one sentence with
-// what was expected and what was found: "abi 2.1, this host has 1.0". config: the plugin's object or NULL.
+// Loads one file: regular, owned by root or this user, not writable by group or others; deduplicated by device and
+// inode. Everything in the descriptor is checked before any other code of the plugin runs. Each refusal is one sentence
+// with what was expected and what was found: "abi 2.1, this host has 1.0". config: the plugin's object or NULL.
 bool plugins_load(struct plugins *p, const char *path, const struct json *config, struct err *err) MUST_CHECK;
 // Loads every *.so of a directory, in order of name; a bad one is remembered as a failure and logged. False only
 // when the directory cannot be read.
-bool plugins_load_directory(struct plugins *p, const char *directory, const struct json *configs, struct err *err) MUST_CHECK;
+bool plugins_load_directory(struct plugins *p, const char *directory, const struct json *configs,
+                            struct err *err) MUST_CHECK;
 // Checks a descriptor alone, as plugins_load does after dlopen (for the fuzzer and plugin-check).
 bool plugins_check_descriptor(const struct trainer_plugin *plugin, struct err *err) MUST_CHECK;
 
@@ -48,19 +49,21 @@ size_t plugins_failures(const struct plugins *p, const struct plugin_failure **r
 const char *plugins_nearest(const struct plugins *p, const char *wrong); // "did you mean", or NULL
 
 // The runtime's view of a spec. Roles are matched without regard to case and made canonical, required roles and
-// replica bounds, reserved environment and parameters are checked, then the plugin's own validate runs. All violations at
-// once. ret_tree: the spec with canonical role names, in the arena; what plan and render take.
+// replica bounds, reserved environment and parameters are checked, then the plugin's own validate runs. All violations
+// at once. ret_tree: the spec with canonical role names, in the arena; what plan and render take.
 bool runtime_validate(const struct runtime *r, const struct job_spec *spec, struct arena *a,
                       const struct json **ret_tree, struct err *err) MUST_CHECK;
 // Appends the plan as JSON: {"processes": [{"role", "index", "rank", "decides", "argv": [...], "argv_template": bool,
-// "env": [{"name", "value"} | {"name", "template"}], "working_dir", "restart", "cpu", "memory", "gpu"}], "ports": [...]}.
+// "env": [{"name", "value"} | {"name", "template"}], "working_dir", "restart", "cpu", "memory", "gpu"}], "ports":
+// [...]}.
 bool runtime_plan_local(const struct runtime *r, const struct json *tree, struct str *out, struct err *err) MUST_CHECK;
 bool runtime_render(const struct runtime *r, const struct json *tree, const char *target, struct str *out,
                     struct err *err) MUST_CHECK;
 bool runtime_observe(const struct runtime *r, const struct json *object, const char *target, struct str *out,
                      struct err *err) MUST_CHECK;
 bool runtime_has_target(const struct runtime *r, const char *target);
-int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec, const char *target); // 63 when nothing is added
+int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec,
+                           const char *target); // 63 when nothing is added
 
 // JSON schema, the part that parameters use: type, properties, required, additionalProperties, enum, minimum, maximum,
 // minLength, maxLength, pattern, items, minItems, maxItems, default (ignored). field is the path prefix ("params").

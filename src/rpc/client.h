@@ -15,10 +15,10 @@ struct rpc_stream;
 // address: "unix:/path" or "host:port"; token NULL: none. Connects lazily.
 struct rpc_client *rpc_client_new(const char *address, const char *token);
 void rpc_client_free(struct rpc_client *c);
-// method: "/trainer.v1.TrainerService/Get". timeout_ms < 0: none. A failed call gives its status in err: code, message, and
-// violations and reason from the details.
-bool rpc_client_call(struct rpc_client *c, const char *method, const void *data, size_t n, int64_t timeout_ms, struct str *ret,
-                     struct err *err) MUST_CHECK;
+// method: "/trainer.v1.TrainerService/Get". timeout_ms < 0: none. A failed call gives its status in err: code, message,
+// and violations and reason from the details.
+bool rpc_client_call(struct rpc_client *c, const char *method, const void *data, size_t n, int64_t timeout_ms,
+                     struct str *ret, struct err *err) MUST_CHECK;
 bool rpc_client_open(struct rpc_client *c, const char *method, const void *data, size_t n, struct rpc_stream **ret,
                      struct err *err) MUST_CHECK;
 enum rpc_stream_result { STREAM_MESSAGE, STREAM_END, STREAM_ERROR, STREAM_TIMEOUT };

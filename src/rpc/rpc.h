@@ -30,8 +30,8 @@ struct rpc_options {
 // Binds (ERR_PRECONDITION "ADDRESS_IN_USE" names the address) and serves. Own accept loop: survives EMFILE.
 bool rpc_server_new(const struct rpc_options *options, struct rpc_server **ret, struct err *err) MUST_CHECK;
 int rpc_server_port(const struct rpc_server *s); // of TCP, 0: none
-// Health NOT_SERVING, no new calls, streams end with UNAVAILABLE and their resume token stays valid; after grace_ms what is left
-// is canceled. done is called on the loop when no call is left.
+// Health NOT_SERVING, no new calls, streams end with UNAVAILABLE and their resume token stays valid; after grace_ms
+// what is left is canceled. done is called on the loop when no call is left.
 void rpc_server_shutdown(struct rpc_server *s, int64_t grace_ms, void (*done)(void *ctx), void *ctx);
 void rpc_server_free(struct rpc_server *s); // after done
 

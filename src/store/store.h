@@ -52,17 +52,18 @@ bool store_open(const struct store_options *options, struct loop *loop, struct s
 // Writes everything that is queued, then closes. Blocking; callbacks of queued calls are not run.
 void store_close(struct store *s);
 
-const char *store_epoch(const struct store *s);         // 16 hex digits, made with the file
-int64_t store_newest_sequence(const struct store *s);   // as of open
-int64_t store_oldest_sequence(const struct store *s);   // 1 + the newest that retention removed; kept up to date
+const char *store_epoch(const struct store *s);       // 16 hex digits, made with the file
+int64_t store_newest_sequence(const struct store *s); // as of open
+int64_t store_oldest_sequence(const struct store *s); // 1 + the newest that retention removed; kept up to date
 // NULL while the last write succeeded; otherwise why not. on_health is called when that changes.
 const char *store_problem(const struct store *s);
 void store_on_health(struct store *s, void (*fn)(void *ctx, const char *problem), void *ctx);
 
 // On start, blocking: every job with its newest transition, by ordinal. spec_json is given for jobs whose state is
 // not terminal (state < 7), NULL for the others. Rows are borrowed for the call.
-bool store_load(struct store *s, bool (*each)(void *ctx, const struct store_job *job, const struct store_transition *last),
-                void *ctx, struct err *err) MUST_CHECK;
+bool store_load(struct store *s,
+                bool (*each)(void *ctx, const struct store_job *job, const struct store_transition *last), void *ctx,
+                struct err *err) MUST_CHECK;
 
 // A write: rows are copied. Everything in one batch is committed together or not at all.
 struct store_batch;
