@@ -136,4 +136,11 @@ void job_table_commit(struct job_table *t, struct job_event *event, int64_t sequ
 void job_table_restore(struct job_table *t, struct job *job, const struct job_change *change, int64_t sequence,
                        int64_t job_sequence, int64_t started_ns, int64_t ended_ns);
 
+// For readers of the journal: a committed event that the feed does not hold any more, and a job that is not in the
+// table any more (deleted). Neither touches the table's entries. The caller owns the one reference.
+struct job_event *job_event_restored(struct job *job, enum job_event_kind kind, enum job_state from,
+                                     const struct job_change *change, int64_t sequence, int64_t job_sequence,
+                                     int64_t started_ns, int64_t ended_ns);
+struct job *job_table_detached(struct job_table *t, const struct job_new *args);
+
 #endif

@@ -1,0 +1,120 @@
+// What the files of flow/ share. Nobody outside includes this.
+#ifndef FLOW_INTERNAL_H
+#define FLOW_INTERNAL_H
+
+#include "flow/flow.h"
+
+// What flow keeps of a job that is not terminal, or that something still waits for: job->flow.
+struct flow_job {
+    struct flow *flow;
+    struct job *job; // borrowed: the table holds it longer
+    struct backend *backend;
+    struct backend_plan *plan;
+    struct list waiters; // flow_op.link
+    struct list logs;    // flow_logs.link
+    struct loop_timer start_deadline;
+    bool handed_over;   // the backend has it
+    bool delete_forced; // delete as soon as it is terminal
+};
+
+// A request that waits for a commit.
+struct flow_op {
+    struct list link; // in flow_job.waiters
+    struct flow_job *owner;
+    bool (*ready)(const struct flow_op *op); // looks at job->seen
+    void (*answer)(struct flow_op *op, const struct err *err);
+    void (*cancel)(struct flow_op *op); // frees; NULL: the usual way
+    void *fn_ctx;
+    union {
+        flow_job_fn *job;
+        flow_submit_fn *submit;
+    } fn;
+    int64_t want; // job sequence
+    bool duplicate;
+};
+
+struct flow {
+    struct loop *loop;
+    struct store *store;
+    struct plugins *plugins;
+    struct backend *const *backends;
+    size_t backend_count;
+    struct flow_limits limits;
+    struct job_feed *feed;
+    struct job_table *table;
+    struct loop_task flush; // writes the outbox to the journal
+    struct loop_timer retention;
+    struct list ended; // terminal jobs, by end: job.owner
+    struct hash ttl;   // flow_ttl by uid
+    size_t ended_count;
+    struct list specs; // flow_spec reads under way
+    int64_t started_ns, watchers, log_streams;
+    bool draining, trimming;
+    struct flow_sink *sinks;
+    struct job **page; // of flow_list
+    size_t page_cap;
+};
+
+// flow.c
+void flow_on_outbox(void *ctx);
+struct flow_job *flow_job_of(struct flow *f, struct job *job);       // makes it when there is none
+void flow_job_drop(struct job *job);                                 // when nothing needs it any more
+struct backend *flow_backend_find(struct flow *f, const char *name); // NULL or "": the default
+
+// plan.c
+bool flow_plan_make(const struct runtime *r, const struct job_spec *spec, const struct json *tree,
+                    struct backend_plan **ret, struct err *err) MUST_CHECK;
+
+// choose.c: which runtime, backend and target a spec gets
+struct flow_choice {
+    const struct runtime *runtime;
+    struct backend *backend;
+    const char *target;
+};
+bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice *ret, struct err *err) MUST_CHECK;
+bool flow_backend_serves(const struct backend *b, const char *target);
+
+// journal.c
+void flow_journal_flush(void *ctx);
+void flow_waiters_run(struct flow_job *fj);
+void flow_waiters_fail(struct flow_job *fj, const struct err *err);
+void flow_move(struct flow *f, struct job *job,
+               struct job_change *change); // legal by the caller's knowledge; logs otherwise
+
+// submit.c
+void flow_hand_over(struct flow *f, struct job *job); // gives a committed job to its backend
+
+// observe.c
+struct flow_sink *flow_sinks_new(struct flow *f);
+void flow_sinks_start(struct flow *f);
+void flow_sinks_free(struct flow_sink *sinks);
+
+// command.c
+void flow_delete_now(struct flow *f, struct job *job);
+
+// retention.c
+void flow_retention_start(struct flow *f);
+void flow_retention_stop(struct flow *f);
+void flow_retention_add(struct flow *f, struct job *job, int64_t ttl_ns); // the job has become terminal
+void flow_retention_remove(struct flow *f, struct job *job);
+
+// logs.c
+void flow_logs_terminal(struct flow_job *fj);
+
+// event.c
+struct job_event *flow_event_from_row(struct flow *f, const struct store_transition *row,
+                                      const struct store_job *job_row);
+void flow_job_from_row(const struct store_job *row, struct job_new *ret);
+void flow_change_from_row(const struct store_transition *row, struct arena *a, struct job_change *ret);
+void flow_row_from_event(const struct job_event *e, struct arena *a, struct store_transition *ret);
+void flow_row_from_job(const struct job *job, struct store_job *ret);
+
+// token.c
+struct flow_token {
+    int64_t sequence;
+    bool in_snapshot;
+};
+void flow_token_write(const char *epoch, int64_t sequence, bool in_snapshot, char out[48]);
+bool flow_token_read(const char *text, const char *epoch, struct flow_token *ret, bool *ret_other_epoch);
+
+#endif

@@ -1,0 +1,394 @@
+// Submit: from a parsed spec to a durable job, and from there to its backend.
+#include "flow/internal.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WARNINGS_MAX = 32, NAME_TRIES = 8 };
+
+struct warnings {
+    struct arena *arena;
+    const char *texts[WARNINGS_MAX];
+    size_t count;
+};
+
+static void warn(void *ctx, const char *text) {
+    struct warnings *w = ctx;
+    if (w->count < WARNINGS_MAX) {
+        w->texts[w->count++] = arena_strdup(w->arena, text);
+    }
+}
+
+// ---- What the local target cannot express is refused or said, never dropped silently
+// ---------------------------------------------
+
+struct field_rule {
+    const char *path, *text;
+};
+
+static void check_unsupported(const struct job_spec *spec, struct err *err) {
+    static const struct field_rule rules[] = {
+        {"depends_on", "dependencies between jobs are not live in this version"},
+        {"elastic", "no target that this server has can run elastic jobs"},
+        {"metrics", "metric collectors are not live in this version"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        const struct json *value = json_get(spec->tree, rules[i].path);
+        if (value != NULL && value->count != 0) {
+            err_violate(err, rules[i].path, "%s", rules[i].text);
+        }
+    }
+}
+
+static void warn_ignored(const struct job_spec *spec, struct warnings *w) {
+    static const char *const policies[] = {"queue", "priority_class", "gang", "min_available"};
+    const struct json *run_policy = json_get(spec->tree, "run_policy");
+    for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+        const struct json *value = json_get(run_policy, policies[i]);
+        if (value != NULL && !str_same(value->text, "") && !(value->type == JSON_BOOL && !value->boolean)) {
+            CLEANUP(mem_free_ptr)
+            char *text = mem_printf("run_policy.%s has no effect on the local backend", policies[i]);
+            warn(w, text);
+        }
+    }
+    JSON_EACH (role, json_get(spec->tree, "roles")) {
+        JSON_EACH (e, json_get(role, "env")) {
+            if (json_get(e, "value_from") != NULL) {
+                CLEANUP(mem_free_ptr)
+                char *text = mem_printf("env %s of role %s: value_from needs a cluster; it is empty here",
+                                        json_string(json_get(e, "name"), ""), json_string(json_get(role, "name"), ""));
+                warn(w, text);
+            }
+        }
+    }
+}
+
+// ---- Everything that is decided before anything is made
+// ---------------------------------------------------------------------------
+
+struct prepared {
+    struct flow_choice choice;
+    struct backend_plan *plan;
+    struct arena arena;
+    struct warnings warnings;
+};
+
+static void prepared_done(struct prepared *p) {
+    backend_plan_unref(p->plan);
+    arena_done(&p->arena);
+}
+
+static bool check_name_length(const struct prepared *p, const struct job_spec *spec, struct err *err) {
+    int32_t limit = runtime_name_limit(p->choice.runtime, spec, p->choice.target);
+    size_t extra = spec->name != NULL ? 0 : 1 + ID_SUFFIX_LEN;
+    const char *given = spec->name != NULL ? spec->name : spec->name_prefix;
+    size_t length = strlen(given) + extra;
+    if (limit > 0 && length > (size_t)limit) {
+        return err_violate(err, spec->name != NULL ? "name" : "name_prefix",
+                           "makes a name of %zu characters; %s on %s allows %d with these roles", length,
+                           p->choice.runtime->plugin->name, p->choice.target, limit);
+    }
+    return true;
+}
+
+static bool prepare(struct flow *f, const struct job_spec *spec, struct prepared *ret, struct err *err) {
+    *ret = (struct prepared){0};
+    arena_init(&ret->arena, 0);
+    ret->warnings.arena = &ret->arena;
+    const struct json *tree = NULL;
+    if (!flow_choose(f, spec, &ret->choice, err)) {
+        return false;
+    }
+    check_unsupported(spec, err);
+    if (err_set(err) || !runtime_validate(ret->choice.runtime, spec, &ret->arena, &tree, err) ||
+        !check_name_length(ret, spec, err)) {
+        return false;
+    }
+    warn_ignored(spec, &ret->warnings);
+    struct backend *b = ret->choice.backend;
+    return flow_plan_make(ret->choice.runtime, spec, tree, &ret->plan, err) &&
+           b->ops->check(b, ret->plan, warn, &ret->warnings, err);
+}
+
+// ---- Idempotency
+// --------------------------------------------------------------------------------------------------------------------
+
+// true: *ret is the job of an earlier call with the same key, or NULL.
+static bool find_duplicate(struct flow *f, const struct job_spec *spec, const char *request_id, struct job **ret,
+                           struct err *err) {
+    *ret = NULL;
+    if (str_is_empty(request_id)) {
+        return true;
+    }
+    const char *hash = NULL;
+    const char *uid = NULL;
+    struct job *job = job_table_by_request(f->table, spec->namespace_, request_id);
+    if (job != NULL) {
+        hash = job->spec_hash;
+        uid = job->uid;
+    } else if ((uid = store_request_uid(f->store, spec->namespace_, request_id, &hash)) == NULL) {
+        return true;
+    }
+    if (!str_same(hash, spec->hash)) {
+        err_fail(err, ERR_EXISTS, "REQUEST_ID_REUSED", "request_id \"%s\" was used with another spec, for job %s (%s)",
+                 request_id, job != NULL ? job->name : "that has been deleted", uid);
+        err_resource(err, "trainer.v1.Job", uid);
+        return false;
+    }
+    if (job == NULL) {
+        err_fail(err, ERR_EXISTS, "REQUEST_ID_DELETED",
+                 "request_id \"%s\" was used for job %s, which has been deleted; use another to run it again",
+                 request_id, uid);
+        err_resource(err, "trainer.v1.Job", uid);
+        return false;
+    }
+    *ret = job;
+    return true;
+}
+
+// ---- Limits
+// -------------------------------------------------------------------------------------------------------------------------
+
+static bool admit(struct flow *f, struct err *err) {
+    if (f->draining) {
+        return err_fail(err, ERR_UNAVAILABLE, "SHUTTING_DOWN",
+                        "the server is shutting down, try again on its successor");
+    }
+    const char *problem = store_problem(f->store);
+    if (problem != NULL) {
+        err_fail(err, ERR_UNAVAILABLE, "JOURNAL_UNAVAILABLE", "no new jobs while the journal cannot be written: %s",
+                 problem);
+        err->retry_after_ms = 5000;
+        return false;
+    }
+    const struct {
+        int64_t have, limit;
+        const char *name;
+    } limits[] = {{(int64_t)job_table_active_count(f->table), f->limits.max_active_jobs, "limits.max_active_jobs"},
+                  {(int64_t)job_table_count(f->table), f->limits.max_jobs, "limits.max_jobs"}};
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        if (limits[i].have >= limits[i].limit) {
+            err_fail(err, ERR_EXHAUSTED, "LIMIT_REACHED", "%lld jobs, and %s is %lld: try again when some have ended",
+                     (long long)limits[i].have, limits[i].name, (long long)limits[i].limit);
+            err_fact(err, "limit", limits[i].name);
+            err->retry_after_ms = 1000;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pick_name(struct flow *f, const struct job_spec *spec, char *out, size_t size, struct err *err) {
+    if (spec->name != NULL) {
+        struct job *other = job_table_by_name(f->table, spec->namespace_, spec->name);
+        if (other != NULL) {
+            err_fail(
+                err, ERR_EXISTS, "NAME_TAKEN",
+                "a job named %s exists in namespace %s (%s); delete it, or use name_prefix to get a new name each time",
+                spec->name, spec->namespace_, job_state_name(other->head->state));
+            err_resource(err, "trainer.v1.Job", other->uid);
+            return false;
+        }
+        snprintf(out, size, "%s", spec->name);
+        return true;
+    }
+    for (int i = 0; i < NAME_TRIES; i++) {
+        char suffix[ID_SUFFIX_LEN + 1];
+        id_suffix(suffix);
+        snprintf(out, size, "%s-%s", spec->name_prefix, suffix);
+        if (job_table_by_name(f->table, spec->namespace_, out) == NULL) {
+            return true;
+        }
+    }
+    return err_fail(err, ERR_EXHAUSTED, "NO_NAME_LEFT", "found no free name with prefix %s", spec->name_prefix);
+}
+
+// ---- The job
+// ------------------------------------------------------------------------------------------------------------------------
+
+static char *json_texts(const char *const *texts, size_t n) {
+    if (n == 0) {
+        return NULL;
+    }
+    struct str out = STR_INIT;
+    struct json_writer w;
+    json_writer_init(&w, &out);
+    json_begin_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        json_add_string(&w, texts[i]);
+    }
+    json_end_array(&w);
+    return str_take(&out);
+}
+
+static struct job *make_job(struct flow *f, struct job_spec *spec, const char *name, const char *request_id,
+                            struct prepared *p) {
+    char uid[ID_UID_LEN + 1];
+    id_uid(uid);
+    CLEANUP(mem_free_ptr) char *warnings = json_texts(p->warnings.texts, p->warnings.count);
+    CLEANUP(str_done) struct str labels = STR_INIT;
+    if (spec->labels != NULL && spec->labels->count != 0) {
+        json_write_canonical(&labels, spec->labels);
+    }
+    struct job *job =
+        job_table_add(f->table, &(struct job_new){.uid = uid,
+                                                  .name = name,
+                                                  .namespace_ = spec->namespace_,
+                                                  .runtime = spec->runtime,
+                                                  .backend = p->choice.backend->name,
+                                                  .target = p->choice.target,
+                                                  .group = spec->group,
+                                                  .labels_json = labels.len != 0 ? str_text(&labels) : NULL,
+                                                  .request_id = str_is_empty(request_id) ? NULL : request_id,
+                                                  .spec_hash = spec->hash,
+                                                  .warnings_json = warnings,
+                                                  .created_ns = clock_wall(),
+                                                  .spec = spec});
+    struct flow_job *fj = flow_job_of(f, job);
+    fj->plan = TAKE(p->plan);
+    flow_move(f, job,
+              &(struct job_change){.to = spec->suspend ? JOB_SUSPENDED : JOB_PENDING,
+                                   .reason = spec->suspend ? REASON_SUBMITTED_SUSPENDED : REASON_ACCEPTED,
+                                   .message = spec->suspend ? "submitted suspended; resume starts it" : "accepted",
+                                   .observed_ns = job->created_ns});
+    return job;
+}
+
+static bool is_seen(const struct flow_op *op) {
+    return op->owner->job->seen != NULL;
+}
+
+static size_t read_warnings(struct arena *a, const char *text, const char **out) {
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    const struct json *tree = NULL;
+    size_t n = 0;
+    if (text != NULL && json_parse(a, text, strlen(text), &json_limits_default, &tree, &err)) {
+        JSON_EACH (t, tree) {
+            if (n < WARNINGS_MAX) {
+                out[n++] = json_string(t, "");
+            }
+        }
+    }
+    return n;
+}
+
+static void answer_job(struct job *job, bool duplicate, flow_submit_fn *fn, void *ctx) {
+    struct arena a;
+    arena_init(&a, 0);
+    const char *warnings[WARNINGS_MAX];
+    size_t n = read_warnings(&a, job->warnings_json, warnings);
+    const struct flow_submitted result = {.job = job,
+                                          .spec = job->spec,
+                                          .name = job->name,
+                                          .backend = job->backend,
+                                          .target = job->target,
+                                          .duplicate = duplicate,
+                                          .warnings = warnings,
+                                          .warning_count = n};
+    fn(ctx, &result, NULL);
+    arena_done(&a);
+}
+
+static void answer_submit(struct flow_op *op, const struct err *err) {
+    if (err != NULL) {
+        op->fn.submit(op->fn_ctx, NULL, err);
+        return;
+    }
+    answer_job(op->owner->job, op->duplicate, op->fn.submit, op->fn_ctx);
+}
+
+static struct flow_op *wait_for_commit(struct flow *f, struct job *job, bool duplicate, flow_submit_fn *fn, void *ctx) {
+    struct flow_job *fj = flow_job_of(f, job);
+    struct flow_op *op = NEW(struct flow_op);
+    *op = (struct flow_op){
+        .owner = fj, .ready = is_seen, .answer = answer_submit, .fn.submit = fn, .fn_ctx = ctx, .duplicate = duplicate};
+    list_push(&fj->waiters, &op->link);
+    return op;
+}
+
+static void answer_checked(const struct job_spec *spec, const struct prepared *p, flow_submit_fn *fn, void *ctx) {
+    const struct flow_submitted result = {.spec = spec,
+                                          .name = spec->name != NULL ? spec->name : "",
+                                          .backend = p->choice.backend->name,
+                                          .target = p->choice.target,
+                                          .warnings = p->warnings.texts,
+                                          .warning_count = p->warnings.count};
+    fn(ctx, &result, NULL);
+}
+
+struct flow_op *flow_submit(struct flow *f, struct job_spec *spec, const char *request_id, bool validate_only,
+                            flow_submit_fn *fn, void *ctx) {
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    CLEANUP(prepared_done) struct prepared p = {0};
+    char name[128];
+    struct job *duplicate = NULL;
+    if (!find_duplicate(f, spec, request_id, &duplicate, &err)) {
+        fn(ctx, NULL, &err);
+        return NULL;
+    }
+    if (duplicate != NULL && !validate_only) {
+        if (duplicate->seen == NULL) {
+            return wait_for_commit(f, duplicate, true, fn, ctx);
+        }
+        answer_job(duplicate, true, fn, ctx);
+        return NULL;
+    }
+    if (!prepare(f, spec, &p, &err) || !pick_name(f, spec, name, sizeof name, &err)) {
+        fn(ctx, NULL, &err);
+        return NULL;
+    }
+    if (validate_only) {
+        answer_checked(spec, &p, fn, ctx);
+        return NULL;
+    }
+    if (!admit(f, &err)) {
+        fn(ctx, NULL, &err);
+        return NULL;
+    }
+    return wait_for_commit(f, make_job(f, spec, name, request_id, &p), false, fn, ctx);
+}
+
+// ---- Handing over
+// ---------------------------------------------------------------------------------------------------------------------
+
+static bool plan_again(struct flow *f, struct flow_job *fj, struct err *err) {
+    struct arena a;
+    arena_init(&a, 0);
+    const struct json *tree = NULL;
+    const struct runtime *r = plugins_find(f->plugins, fj->job->runtime);
+    bool ok = r != NULL ? runtime_validate(r, fj->job->spec, &a, &tree, err) &&
+                              flow_plan_make(r, fj->job->spec, tree, &fj->plan, err)
+                        : err_fail(err, ERR_PRECONDITION, "NO_RUNTIME", "runtime %s is not loaded", fj->job->runtime);
+    arena_done(&a);
+    return ok;
+}
+
+void flow_hand_over(struct flow *f, struct job *job) {
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    struct flow_job *fj = flow_job_of(f, job);
+    if (fj->plan == NULL && !plan_again(f, fj, &err)) {
+        log_error("flow", "job %s cannot be run again: %s", job->uid, err.message);
+        return;
+    }
+    const struct job_event *e = job->head;
+    fj->handed_over = true;
+    fj->backend->ops->submit(fj->backend, &(struct backend_start){.uid = job->uid,
+                                                                  .name = job->name,
+                                                                  .namespace_ = job->namespace_,
+                                                                  .plan = fj->plan,
+                                                                  .suspended = e->state == JOB_SUSPENDED,
+                                                                  .attempt = e->attempt,
+                                                                  .restarts = e->restarts,
+                                                                  .deadline_from_ns = e->started_ns,
+                                                                  .spec = job->spec});
+    if (job->spec->start_deadline_ns != 0 && e->attempt == 0) {
+        int64_t left = job->created_ns + job->spec->start_deadline_ns - clock_wall();
+        loop_timer_start(&fj->start_deadline, left > 0 ? left / CLOCK_MS : 0);
+    }
+}
