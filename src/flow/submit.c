@@ -8,6 +8,7 @@
 #include "base/str.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WARNINGS_MAX = 32, NAME_TRIES = 8 };

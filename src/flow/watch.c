@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
