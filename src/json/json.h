@@ -74,7 +74,7 @@ bool json_equal(const struct json *a, const struct json *b);      // by meaning,
 struct json_writer {
     struct str *out;
     uint32_t depth;
-    bool bad;
+    bool bad, done; // done: the one value at the top is there or begun
     uint64_t is_object, has_items; // a bit a level
     bool after_key;
 };
