@@ -5,6 +5,7 @@
 #include "cli/internal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,13 @@ static bool read_stdin(struct str *ret, struct err *err) {
     return true;
 }
 
+static const char *directory_of(struct arena *a, const char *path) {
+    char full[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const char *directory = slash == NULL ? "." : arena_strndup(a, path, (size_t)(slash - path) + 1);
+    return arena_strdup(a, realpath(directory, full) != NULL ? full : "/");
+}
+
 bool document_read(struct cli *cli, const char *path, struct document **ret, size_t *ret_count, struct err *err) {
     CLEANUP(str_done) struct str text = STR_INIT;
     const struct json_limits limits = {.max_bytes = FILE_MAX, .max_depth = 64, .max_nodes = 1000000};
@@ -42,6 +50,7 @@ bool document_read(struct cli *cli, const char *path, struct document **ret, siz
     }
     *ret = ARENA_NEW_ARRAY(&cli->arena, struct document, count + 1);
     *ret_count = 0;
+    const char *directory = directory_of(&cli->arena, is_stdin ? "." : path);
     for (const struct json *tree = first; tree != NULL; tree = tree->next) {
         if (tree->type == JSON_NULL) {
             continue; // nothing between two "---"
@@ -50,7 +59,7 @@ bool document_read(struct cli *cli, const char *path, struct document **ret, siz
             return err_fail(err, ERR_INVALID, "BAD_FILE", "%s:%u: a job must be a mapping, not %s", file, tree->line,
                             json_type_name(tree->type));
         }
-        (*ret)[(*ret_count)++] = (struct document){.file = file, .tree = tree};
+        (*ret)[(*ret_count)++] = (struct document){.file = file, .directory = directory, .tree = tree};
     }
     return *ret_count > 0 || err_fail(err, ERR_INVALID, "BAD_FILE", "%s: there is no job in it", file);
 }
@@ -83,6 +92,44 @@ static void write_overrides(struct json_writer *w, const struct override *o, siz
     }
 }
 
+static bool is_relative_dir(const struct json *field) {
+    const char *text = json_string(field, "");
+    bool dir = str_same(field->key, "working_dir") || str_same(field->key, "workingDir");
+    return dir && (str_same(text, ".") || str_starts(text, "./") || str_starts(text, "../"));
+}
+
+static void write_role(const struct document *doc, const struct json *role, struct json_writer *w) {
+    json_begin_object(w);
+    JSON_EACH (field, role) {
+        json_key(w, field->key);
+        if (is_relative_dir(field)) {
+            CLEANUP(mem_free_ptr) char *path = mem_printf("%s/%s", doc->directory, field->text);
+            char full[PATH_MAX];
+            json_add_string(w, realpath(path, full) != NULL ? full : path);
+        } else {
+            json_add_node(w, field);
+        }
+    }
+    json_end_object(w);
+}
+
+static void write_field(const struct document *doc, const struct json *field, struct json_writer *w) {
+    json_key(w, field->key);
+    if (!str_same(field->key, "roles") || field->type != JSON_ARRAY) {
+        json_add_node(w, field);
+        return;
+    }
+    json_begin_array(w);
+    JSON_EACH (role, field) {
+        if (role->type == JSON_OBJECT) {
+            write_role(doc, role, w);
+        } else {
+            json_add_node(w, role);
+        }
+    }
+    json_end_array(w);
+}
+
 void document_write_spec(const struct cli *cli, const struct document *doc, struct json_writer *w) {
     const struct override overrides[] = {{"namespace", args_text(&cli->args, "namespace", NULL)},
                                          {"name", args_text(&cli->args, "name", NULL)},
@@ -97,8 +144,7 @@ void document_write_spec(const struct cli *cli, const struct document *doc, stru
     } else {
         JSON_EACH (field, doc->tree) {
             if (!is_overridden(overrides, n, field->key)) {
-                json_key(w, field->key);
-                json_add_node(w, field);
+                write_field(doc, field, w);
             }
         }
     }
