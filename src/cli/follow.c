@@ -84,8 +84,9 @@ static void say_end(struct follow *f) {
         if (exit != NULL && message[0] == '\0') {
             job_add_exit(&exit_text, exit);
         }
-        str_printf(&line, ", %s: ", job_reason(f->status));
-        text_safe(&line, exit_text.len > 0 ? str_text(&exit_text) : message);
+        const char *why = exit_text.len > 0 ? str_text(&exit_text) : message;
+        str_printf(&line, ", %s%s", job_reason(f->status), why[0] != '\0' ? ": " : "");
+        text_safe(&line, why);
     }
     board_say(&f->board, str_text(&line));
     if (exit != NULL && str_same(state, "FAILED")) {

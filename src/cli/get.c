@@ -37,7 +37,7 @@ static void time_row(struct page *p, const char *title, const struct json *node)
     struct tm local;
     localtime_r(&seconds, &local);
     strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
-    text_duration(clock_wall() - wall, ago);
+    job_age(node, ago);
     str_printf(&value, "%s (%s ago)", clock, ago);
     row(p, title, str_text(&value));
 }

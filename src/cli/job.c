@@ -73,8 +73,19 @@ void job_age(const struct json *time, char out[TEXT_DURATION_MAX]) {
     int64_t then;
     out[0] = '\0';
     if (call_time(time, &then)) {
-        text_duration(clock_wall() - then, out);
+        text_duration((clock_wall() - then) / CLOCK_SECOND * CLOCK_SECOND, out);
     }
+}
+
+// Reasons that say no more than the state that they come with.
+static const char *telling_reason(const char *reason) {
+    static const char *const plain[] = {"ACCEPTED", "STARTED", "ALL_RUNNING", "COMPLETED"};
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+        if (str_same(plain[i], reason)) {
+            return "";
+        }
+    }
+    return reason;
 }
 
 void job_add_line(struct str *out, bool colours, const struct json *status) {
@@ -82,12 +93,13 @@ void job_add_line(struct str *out, bool colours, const struct json *status) {
     CLEANUP(str_done) struct str roles = STR_INIT;
     CLEANUP(str_done) struct str safe = STR_INIT;
     const char *state = job_state(status);
-    const char *reason = job_reason(status);
+    const char *reason = telling_reason(job_reason(status));
     const char *message = json_string(json_get(status, "message"), "");
     str_printf(&padded, "%-10s", state);
     text_colour(out, colours, text_state_colour(state), str_text(&padded));
     job_add_roles(&roles, status);
-    str_printf(&safe, " %s%s%s", reason, message[0] != '\0' ? ": " : "", message);
+    str_printf(&safe, "%s%s", reason[0] != '\0' ? " " : "", reason);
+    str_printf(&safe, "%s%s", message[0] == '\0' ? "" : (reason[0] != '\0' ? ": " : " "), message);
     str_printf(&safe, "%s%s%s", roles.len > 0 ? " [" : "", str_text(&roles), roles.len > 0 ? "]" : "");
     text_safe(out, str_text(&safe));
 }

@@ -99,8 +99,7 @@ int cli_fail(const struct cli *cli, const struct err *err) {
     };
     fflush(stdout);
     if (err->violation_count > 0) {
-        say(cli, "31;1",
-            err->violation_count == 1 ? "the server refuses this:" : "the server refuses this for several reasons:");
+        say(cli, "31;1", "not valid:");
         print_violations(cli, err);
     } else {
         say(cli, "31;1", err->message != NULL ? err->message : err_code_name(err->code));

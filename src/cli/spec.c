@@ -2,100 +2,13 @@
 
 #include "base/mem.h"
 #include "cli/internal.h"
+#include "cli/replicas.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
-
-// ---- Roles: how many of each
-
-// The role that --workers counts.
-static const struct json *main_role(const struct json *roles) {
-    const struct json *last = NULL;
-    JSON_EACH (role, roles) {
-        if (str_same_nocase(json_string(json_get(role, "name"), ""), "worker")) {
-            return role;
-        }
-        last = role;
-    }
-    return last;
-}
-
-static bool is_required(const struct json *role) {
-    return json_bool(json_get(role, "required"), false);
-}
-
-static bool any_required(const struct json *roles) {
-    JSON_EACH (role, roles) {
-        if (is_required(role)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int64_t at_least_one(const struct json *role) {
-    int64_t min = call_int(json_get(role, "min_replicas"));
-    return min > 1 ? min : 1;
-}
-
-// "--replicas ps=2"; -1: not given. The last one counts.
-static int64_t named_replicas(const struct cli *cli, const char *role) {
-    int64_t replicas = -1;
-    size_t at = 0;
-    for (const char *text = args_next(&cli->args, "replicas", &at); text != NULL;
-         text = args_next(&cli->args, "replicas", &at)) {
-        size_t n = strcspn(text, "=");
-        if (n == strlen(role) && strncasecmp(text, role, n) == 0) {
-            (void)str_to_int64(text + n + 1, 0, 10000, &replicas); // check_replicas has seen it
-        }
-    }
-    return replicas;
-}
-
-static bool check_replicas(const struct cli *cli, const struct json *roles, struct err *err) {
-    const char *names[64];
-    size_t n = 0;
-    JSON_EACH (role, roles) {
-        if (n < ARRAY_LEN(names)) {
-            names[n++] = json_string(json_get(role, "name"), "");
-        }
-    }
-    size_t at = 0;
-    for (const char *text = args_next(&cli->args, "replicas", &at); text != NULL;
-         text = args_next(&cli->args, "replicas", &at)) {
-        CLEANUP(mem_free_ptr) char *role = mem_strndup(text, strcspn(text, "="));
-        int64_t replicas;
-        size_t i = 0;
-        while (i < n && !str_same_nocase(names[i], role)) {
-            i++;
-        }
-        if (i == n) {
-            const char *nearest = str_nearest(role, names, n);
-            return err_fail(err, ERR_INVALID, "USAGE", "--replicas: the runtime has no role \"%s\"%s%s", role,
-                            nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "");
-        }
-        if (text[strlen(role)] != '=' || !str_to_int64(text + strlen(role) + 1, 0, 10000, &replicas)) {
-            return err_fail(err, ERR_INVALID, "USAGE", "--replicas: \"%s\" is not ROLE=N with N from 0 to 10000", text);
-        }
-    }
-    return true;
-}
-
-static int64_t replicas_of(const struct cli *cli, const struct json *roles, const struct json *role, int64_t workers) {
-    int64_t named = named_replicas(cli, json_string(json_get(role, "name"), ""));
-    if (named >= 0) {
-        return named;
-    }
-    if (role == main_role(roles)) {
-        bool needed = is_required(role) || !any_required(roles);
-        return workers >= 0 ? workers : (needed ? at_least_one(role) : 0);
-    }
-    return is_required(role) ? at_least_one(role) : 0;
-}
 
 // ---- What each process is
 
@@ -162,6 +75,9 @@ static bool write_resources(const struct cli *cli, struct json_writer *w, struct
     if (!args_int(&cli->args, "gpu", 0, 1024, &gpu, err)) {
         return false;
     }
+    if (gpu < 0 && !args_has(&cli->args, "cpu") && !args_has(&cli->args, "memory")) {
+        return true;
+    }
     json_key(w, "resources");
     json_begin_object(w);
     for (size_t i = 0; i < 2; i++) {
@@ -186,17 +102,11 @@ static void write_text(struct json_writer *w, const char *key, const char *text)
     }
 }
 
-static bool write_role(const struct cli *cli, struct json_writer *w, const char *name, int64_t replicas,
-                       struct arena *a, struct err *err) {
+static bool write_program(const struct cli *cli, struct json_writer *w, struct arena *a, struct err *err) {
     const char *directory;
     if (!working_dir(cli, a, &directory, err)) {
         return false;
     }
-    json_begin_object(w);
-    write_text(w, "name", name);
-    json_key(w, "replicas");
-    json_add_int(w, replicas);
-    write_text(w, "image", args_text(&cli->args, "image", NULL));
     json_key(w, "command");
     json_begin_array(w);
     json_add_string(w, find_program(cli, a, cli->args.words[0]));
@@ -205,8 +115,29 @@ static bool write_role(const struct cli *cli, struct json_writer *w, const char 
     }
     json_end_array(w);
     write_text(w, "working_dir", directory);
+    return write_env(cli, w, err);
+}
+
+struct share {
+    bool program, resources;
+};
+
+// With a launcher the program is the launcher's, which starts it on the workers; they are what the resources are for.
+static struct share share_of(const struct json *roles, const struct json *role, int64_t workers) {
+    bool launched = str_same(json_string(json_get(json_at(roles, 0), "name"), ""), "launcher");
+    bool launches = launched && role == json_at(roles, 0);
+    return (struct share){.program = launches || !launched, .resources = !launches || workers <= 0};
+}
+
+static bool write_role(const struct cli *cli, struct json_writer *w, const struct json *role, int64_t replicas,
+                       struct share share, struct arena *a, struct err *err) {
+    json_begin_object(w);
+    write_text(w, "name", json_string(json_get(role, "name"), ""));
+    json_key(w, "replicas");
+    json_add_int(w, replicas);
+    write_text(w, "image", args_text(&cli->args, "image", NULL));
     write_text(w, "restart_policy", args_text(&cli->args, "restart", NULL));
-    bool ok = write_env(cli, w, err) && write_resources(cli, w, err);
+    bool ok = (!share.program || write_program(cli, w, a, err)) && (!share.resources || write_resources(cli, w, err));
     json_end_object(w);
     return ok;
 }
@@ -215,14 +146,14 @@ static bool write_roles(const struct cli *cli, struct json_writer *w, const stru
                         struct err *err) {
     const struct json *roles = json_get(runtime, "roles");
     int64_t workers = -1;
-    if (!args_int(&cli->args, "workers", 0, 10000, &workers, err) || !check_replicas(cli, roles, err)) {
+    if (!args_int(&cli->args, "workers", 0, 10000, &workers, err) || !replicas_check(cli, roles, err)) {
         return false;
     }
     json_key(w, "roles");
     json_begin_array(w);
     JSON_EACH (role, roles) {
         int64_t replicas = replicas_of(cli, roles, role, workers);
-        if (replicas > 0 && !write_role(cli, w, json_string(json_get(role, "name"), ""), replicas, a, err)) {
+        if (replicas > 0 && !write_role(cli, w, role, replicas, share_of(roles, role, workers), a, err)) {
             return false;
         }
     }

@@ -33,8 +33,8 @@ void text_safe(struct str *out, const char *text) {
 
 void text_duration(int64_t ns, char out[TEXT_DURATION_MAX]) {
     int64_t s = ns < 0 ? 0 : ns / CLOCK_SECOND;
-    if (s < 10) {
-        int64_t tenths = ns < 0 ? 0 : ns / (CLOCK_SECOND / 10);
+    int64_t tenths = ns < 0 ? 0 : ns / (CLOCK_SECOND / 10);
+    if (s < 10 && tenths % 10 != 0) {
         snprintf(out, TEXT_DURATION_MAX, "%" PRId64 ".%" PRId64 "s", tenths / 10, tenths % 10);
     } else if (s < 60) {
         snprintf(out, TEXT_DURATION_MAX, "%" PRId64 "s", s);

@@ -12,7 +12,7 @@
 void text_safe(struct str *out, const char *text);
 
 enum { TEXT_DURATION_MAX = 24 };
-// "0.4s", "42s", "2m13s", "3h05m", "4d2h".
+// "0.4s", "3s", "42s", "2m13s", "3h05m", "4d2h".
 void text_duration(int64_t ns, char out[TEXT_DURATION_MAX]);
 bool text_parse_duration(const char *text, int64_t *ret_ms);
 
