@@ -13,7 +13,7 @@ static const struct cli_flag *table_find(const struct cli_flag *flags, size_t n,
     for (size_t i = 0; i < n; i++) {
         bool by_name =
             name != NULL && strlen(flags[i].name) == name_length && strncmp(flags[i].name, name, name_length) == 0;
-        if (by_name || (letter != '\0' && flags[i].letter == letter)) {
+        if (by_name || (letter != '\0' && flags[i].letter != NULL && flags[i].letter[0] == letter)) {
             return &flags[i];
         }
     }

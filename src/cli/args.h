@@ -16,7 +16,7 @@ enum cli_words { WORDS_NONE, WORDS_JOB, WORDS_RUNTIME, WORDS_FILE, WORDS_DIRECTO
 
 struct cli_flag {
     const char *name;
-    char letter;         // 0: none
+    const char *letter;  // "f"; NULL: none
     const char *value;   // what stands for it in help, "FILE"; NULL: a switch
     const char *help;    // one line
     const char *choices; // "a|b|c", checked; NULL: any

@@ -8,21 +8,21 @@
 #include <stdio.h>
 
 #define FLAG_SELECTOR                                                                                                  \
-    { "selector", 'l', "SELECTOR", "all jobs with these labels, instead of names", NULL, WORDS_NONE }
+    { "selector", "l", "SELECTOR", "all jobs with these labels, instead of names", NULL, WORDS_NONE }
 
 static const struct cli_flag cancel_flags[] = {
     FLAG_SELECTOR,
-    {"reason", 0, "TEXT", "kept with the job, for people", NULL, WORDS_NONE},
-    {"grace", 0, "SECONDS", "from TERM to KILL; default the server's", NULL, WORDS_NONE},
-    {"early-stopped", 0, NULL, "not promising, says a driver: ends as EARLY_STOPPED", NULL, WORDS_NONE},
+    {"reason", NULL, "TEXT", "kept with the job, for people", NULL, WORDS_NONE},
+    {"grace", NULL, "SECONDS", "from TERM to KILL; default the server's", NULL, WORDS_NONE},
+    {"early-stopped", NULL, NULL, "not promising, says a driver: ends as EARLY_STOPPED", NULL, WORDS_NONE},
 };
 static const struct cli_flag delete_flags[] = {
     FLAG_SELECTOR,
-    {"force", 0, NULL, "also jobs that have not ended: they are killed", NULL, WORDS_NONE},
+    {"force", NULL, NULL, "also jobs that have not ended: they are killed", NULL, WORDS_NONE},
 };
 static const struct cli_flag suspend_flags[] = {
     FLAG_SELECTOR,
-    {"reason", 0, "TEXT", "kept with the job, for people", NULL, WORDS_NONE},
+    {"reason", NULL, "TEXT", "kept with the job, for people", NULL, WORDS_NONE},
 };
 static const struct cli_flag resume_flags[] = {FLAG_SELECTOR};
 

@@ -143,7 +143,7 @@ struct place {
 
 static const struct cli_flag *in_table(const struct cli_flag *flags, size_t n, const char *word) {
     for (size_t i = 0; i < n; i++) {
-        bool by_letter = word[0] == '-' && flags[i].letter != 0 && word[1] == flags[i].letter && word[2] == '\0';
+        bool by_letter = word[0] == '-' && flags[i].letter != NULL && word[1] == flags[i].letter[0] && word[2] == '\0';
         if (by_letter || (str_starts(word, "--") && str_same(word + 2, flags[i].name))) {
             return &flags[i];
         }

@@ -7,11 +7,9 @@
 static void print_flags(const struct cli_flag *flags, size_t n) {
     for (size_t i = 0; i < n; i++) {
         char left[64];
-        char letter[8] = "    ";
-        if (flags[i].letter != 0) {
-            snprintf(letter, sizeof letter, "-%c, ", flags[i].letter);
-        }
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, flags[i].name, flags[i].value != NULL ? " " : "",
+        const char *letter = flags[i].letter;
+        snprintf(left, sizeof left, "%s%s%s--%s%s%s", letter != NULL ? "-" : "  ", letter != NULL ? letter : "",
+                 letter != NULL ? ", " : "  ", flags[i].name, flags[i].value != NULL ? " " : "",
                  flags[i].value != NULL ? flags[i].value : "");
         printf("  %-26s %s\n", left, flags[i].help);
     }

@@ -7,14 +7,14 @@
 #include <stdio.h>
 
 static const struct cli_flag flags[] = {
-    {"selector", 'l', "SELECTOR", "labels, as in study=a,arm in (x,y),!old", NULL, WORDS_NONE},
-    {"state", 0, "STATE", "only jobs in this state; may be given again",
+    {"selector", "l", "SELECTOR", "labels, as in study=a,arm in (x,y),!old", NULL, WORDS_NONE},
+    {"state", NULL, "STATE", "only jobs in this state; may be given again",
      "PENDING|STARTING|RUNNING|RESTARTING|SUSPENDED|CANCELING|SUCCEEDED|FAILED|CANCELED", WORDS_NONE},
-    {"group", 0, "GROUP", "only jobs of this group", NULL, WORDS_NONE},
-    {"runtime", 0, "RUNTIME", "only jobs of this runtime", NULL, WORDS_RUNTIME},
-    {"name", 0, "TEXT", "only jobs with this text in their name", NULL, WORDS_NONE},
-    {"all-namespaces", 'A', NULL, "jobs of all namespaces", NULL, WORDS_NONE},
-    {"limit", 0, "N", "the newest N jobs; default all", NULL, WORDS_NONE},
+    {"group", NULL, "GROUP", "only jobs of this group", NULL, WORDS_NONE},
+    {"runtime", NULL, "RUNTIME", "only jobs of this runtime", NULL, WORDS_RUNTIME},
+    {"name", NULL, "TEXT", "only jobs with this text in their name", NULL, WORDS_NONE},
+    {"all-namespaces", "A", NULL, "jobs of all namespaces", NULL, WORDS_NONE},
+    {"limit", NULL, "N", "the newest N jobs; default all", NULL, WORDS_NONE},
 };
 
 struct listing {

@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 static const struct cli_flag flags[] = {
-    {"follow", 'f', NULL, "stay until the job has ended", NULL, WORDS_NONE},
-    {"tail", 0, "N", "only the last N lines of each process", NULL, WORDS_NONE},
-    {"since", 0, "DURATION", "only what is younger, as 90s, 10m, 2h", NULL, WORDS_NONE},
-    {"role", 0, "ROLE", "only processes of this role", NULL, WORDS_NONE},
-    {"index", 0, "N", "only this one of the role; needs --role", NULL, WORDS_NONE},
-    {"attempt", 0, "N", "of this attempt; default the newest, and with -f all that follow", NULL, WORDS_NONE},
-    {"previous", 'p', NULL, "of the attempt before the newest", NULL, WORDS_NONE},
-    {"prefix", 0, NULL, "every line after the name of its process", NULL, WORDS_NONE},
-    {"limit-bytes", 0, "N", "end after N bytes", NULL, WORDS_NONE},
+    {"follow", "f", NULL, "stay until the job has ended", NULL, WORDS_NONE},
+    {"tail", NULL, "N", "only the last N lines of each process", NULL, WORDS_NONE},
+    {"since", NULL, "DURATION", "only what is younger, as 90s, 10m, 2h", NULL, WORDS_NONE},
+    {"role", NULL, "ROLE", "only processes of this role", NULL, WORDS_NONE},
+    {"index", NULL, "N", "only this one of the role; needs --role", NULL, WORDS_NONE},
+    {"attempt", NULL, "N", "of this attempt; default the newest, and with -f all that follow", NULL, WORDS_NONE},
+    {"previous", "p", NULL, "of the attempt before the newest", NULL, WORDS_NONE},
+    {"prefix", NULL, NULL, "every line after the name of its process", NULL, WORDS_NONE},
+    {"limit-bytes", NULL, "N", "end after N bytes", NULL, WORDS_NONE},
 };
 
 static bool write_numbers(const struct cli *cli, struct json_writer *w, struct err *err) {

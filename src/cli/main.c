@@ -1,4 +1,5 @@
 // trainctl: the command line of trainerd.
+#include "base/mem.h"
 #include "base/paths.h"
 #include "cli/commands.h"
 #include "cli/internal.h"
@@ -15,16 +16,16 @@ const struct cli_command *const cli_commands[] = {
     &command_info,   &command_completion, &command_help,    &command_version, &command_complete, NULL};
 
 const struct cli_flag cli_global_flags[] = {
-    {"server", 0, "ADDR", "unix:/path or host:port; default $TRAINERD_ADDR, else the socket in the state directory",
+    {"server", NULL, "ADDR", "unix:/path or host:port; default $TRAINERD_ADDR, else the socket in the state directory",
      NULL, WORDS_NONE},
-    {"token-file", 0, "FILE", "bearer token for TCP; default $TRAINERD_TOKEN_FILE, else the one in the state directory",
-     NULL, WORDS_FILE},
-    {"namespace", 'n', "NAME", "namespace of the jobs; default \"default\"", NULL, WORDS_NONE},
-    {"output", 'o', "FORMAT", "table, wide, json, yaml or name", "table|wide|json|yaml|name", WORDS_NONE},
-    {"no-color", 0, NULL, "no colours; also with NO_COLOR in the environment", NULL, WORDS_NONE},
-    {"verbose", 'v', NULL, "say which calls are made", NULL, WORDS_NONE},
-    {"help", 'h', NULL, "help, also for a command", NULL, WORDS_NONE},
-    {"version", 0, NULL, "version of trainctl", NULL, WORDS_NONE},
+    {"token-file", NULL, "FILE",
+     "bearer token for TCP; default $TRAINERD_TOKEN_FILE, else the one in the state directory", NULL, WORDS_FILE},
+    {"namespace", "n", "NAME", "namespace of the jobs; default \"default\"", NULL, WORDS_NONE},
+    {"output", "o", "FORMAT", "table, wide, json, yaml or name", "table|wide|json|yaml|name", WORDS_NONE},
+    {"no-color", NULL, NULL, "no colours; also with NO_COLOR in the environment", NULL, WORDS_NONE},
+    {"verbose", "v", NULL, "say which calls are made", NULL, WORDS_NONE},
+    {"help", "h", NULL, "help, also for a command", NULL, WORDS_NONE},
+    {"version", NULL, NULL, "version of trainctl", NULL, WORDS_NONE},
 };
 const size_t cli_global_flag_count = ARRAY_LEN(cli_global_flags);
 
@@ -46,11 +47,15 @@ static void say(const struct cli *cli, const char *colour, const char *text) {
     fputs(str_text(&line), stderr);
 }
 
+static char *format(const char *fmt, va_list ap) {
+    char *text = NULL;
+    return vasprintf(&text, fmt, ap) >= 0 ? text : mem_strdup("");
+}
+
 void cli_note(const struct cli *cli, const char *fmt, ...) {
     va_list ap;
-    char text[2048];
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    CLEANUP(mem_free_ptr) char *text = format(fmt, ap);
     va_end(ap);
     fflush(stdout); // in the order of writing, where both go to one place
     say(cli, "2", text);
@@ -58,9 +63,8 @@ void cli_note(const struct cli *cli, const char *fmt, ...) {
 
 int cli_usage(const struct cli *cli, const char *fmt, ...) {
     va_list ap;
-    char text[2048];
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    CLEANUP(mem_free_ptr) char *text = format(fmt, ap);
     va_end(ap);
     say(cli, "31;1", text);
     return CLI_USAGE;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 static const struct cli_flag flags[] = {
-    {"file", 'f', "FILE", "job file, \"-\" for stdin", NULL, WORDS_FILE},
-    {"target", 0, "NAME", "what it becomes there, as kubeflow.org/v1, local; \"*\": all that the runtime has", NULL,
+    {"file", "f", "FILE", "job file, \"-\" for stdin", NULL, WORDS_FILE},
+    {"target", NULL, "NAME", "what it becomes there, as kubeflow.org/v1, local; \"*\": all that the runtime has", NULL,
      WORDS_NONE},
-    {"name", 0, "NAME", "instead of the name in the file", NULL, WORDS_NONE},
-    {"backend", 0, "NAME", "instead of the backend in the file", NULL, WORDS_NONE},
+    {"name", NULL, "NAME", "instead of the name in the file", NULL, WORDS_NONE},
+    {"backend", NULL, "NAME", "instead of the backend in the file", NULL, WORDS_NONE},
 };
 
 // One object as a document that kubectl reads, with what it is in a comment.

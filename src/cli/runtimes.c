@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct cli_flag flags[] = {
-    {"backend", 0, "NAME", "only as this backend sees them", NULL, WORDS_NONE},
+    {"backend", NULL, "NAME", "only as this backend sees them", NULL, WORDS_NONE},
 };
 
 static void join(struct str *out, const struct json *list, const char *key) {

@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { START_SECONDS = 60, LOG_TAIL_MAX = 1024 * 1024 };
 
 static const char *unix_path(const char *address) {

@@ -103,7 +103,7 @@ static void write_text(struct json_writer *w, const char *key, const char *text)
 }
 
 static bool write_program(const struct cli *cli, struct json_writer *w, struct arena *a, struct err *err) {
-    const char *directory;
+    const char *directory = NULL;
     if (!working_dir(cli, a, &directory, err)) {
         return false;
     }

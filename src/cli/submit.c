@@ -9,13 +9,13 @@
 #include <stdio.h>
 
 static const struct cli_flag flags[] = {
-    {"file", 'f', "FILE", "job file, YAML or JSON, \"-\" for stdin; may be given again", NULL, WORDS_FILE},
-    {"follow", 'w', NULL, "stay with the job to its end: states, logs, its exit status; one job only", NULL,
+    {"file", "f", "FILE", "job file, YAML or JSON, \"-\" for stdin; may be given again", NULL, WORDS_FILE},
+    {"follow", "w", NULL, "stay with the job to its end: states, logs, its exit status; one job only", NULL,
      WORDS_NONE},
-    {"dry-run", 0, NULL, "check everything and create nothing", NULL, WORDS_NONE},
-    {"request-id", 0, "KEY", "idempotency key: the same key gives the same job, however often", NULL, WORDS_NONE},
-    {"name", 0, "NAME", "instead of the name in the file", NULL, WORDS_NONE},
-    {"backend", 0, "NAME", "instead of the backend in the file", NULL, WORDS_NONE},
+    {"dry-run", NULL, NULL, "check everything and create nothing", NULL, WORDS_NONE},
+    {"request-id", NULL, "KEY", "idempotency key: the same key gives the same job, however often", NULL, WORDS_NONE},
+    {"name", NULL, "NAME", "instead of the name in the file", NULL, WORDS_NONE},
+    {"backend", NULL, "NAME", "instead of the backend in the file", NULL, WORDS_NONE},
 };
 
 struct documents {

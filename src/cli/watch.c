@@ -14,12 +14,13 @@
 #include <time.h>
 
 static const struct cli_flag flags[] = {
-    {"selector", 'l', "SELECTOR", "jobs with these labels, instead of names", NULL, WORDS_NONE},
-    {"group", 0, "GROUP", "jobs of this group", NULL, WORDS_NONE},
-    {"runtime", 0, "RUNTIME", "jobs of this runtime", NULL, WORDS_RUNTIME},
-    {"all-namespaces", 'A', NULL, "jobs of all namespaces", NULL, WORDS_NONE},
-    {"until-terminal", 0, NULL, "end when all of them have ended; the exit status follows the jobs", NULL, WORDS_NONE},
-    {"changes-only", 0, NULL, "only what changes from now on", NULL, WORDS_NONE},
+    {"selector", "l", "SELECTOR", "jobs with these labels, instead of names", NULL, WORDS_NONE},
+    {"group", NULL, "GROUP", "jobs of this group", NULL, WORDS_NONE},
+    {"runtime", NULL, "RUNTIME", "jobs of this runtime", NULL, WORDS_RUNTIME},
+    {"all-namespaces", "A", NULL, "jobs of all namespaces", NULL, WORDS_NONE},
+    {"until-terminal", NULL, NULL, "end when all of them have ended; the exit status follows the jobs", NULL,
+     WORDS_NONE},
+    {"changes-only", NULL, NULL, "only what changes from now on", NULL, WORDS_NONE},
 };
 
 struct watched {
