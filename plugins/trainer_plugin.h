@@ -68,32 +68,39 @@ enum trainer_type {
 };
 
 /* What the host does for a plugin. Valid for ever; read members beyond the first version only after
- * TRAINER_HOST_HAS. Members are only ever appended. */
+ * TRAINER_HOST_HAS. Members are only ever appended. Text that crosses is UTF-8 and ends with NUL. */
 struct trainer_host {
     uint32_t size; /* of this table, bytes */
     uint16_t abi_major, abi_minor;
 
-    void (*log)(uint32_t level, const char *text);
+    /* One line in the daemon's log, with the runtime's name. level: enum trainer_log_level. */
+    void (*log)(const struct trainer_host *host, uint32_t level, const char *text);
 
-    /* Reports what is wrong: field is a path in the spec ("roles[0].replicas", "params.slots"), or "" for the whole.
-     * text says what would be right. May be called several times. Returns TRAINER_FAILED. */
+    /* Reports what is wrong: field is a path in the spec as the plugin sees it ("roles[0].replicas", "params.slots"),
+     * or "" for the whole; the host turns the index of a role into the user's. text says what would be right. May be
+     * called several times. Returns TRAINER_FAILED. */
     int32_t (*fail)(struct trainer_errors *errors, const char *field, const char *text);
-    /* The same with one %s replaced by arg. */
+    /* The same with the first %s in text replaced by arg. */
     int32_t (*fail_with)(struct trainer_errors *errors, const char *field, const char *text, const char *arg);
 
-    /* Reading. NULL values and wrong types give NULL, fallback or 0. Strings end with NUL and live as long as
-     * the value. Paths: "roles[0].env", "status.conditions[type=Complete].status", "params.x". */
+    /* Reading. NULL values and wrong types give NULL, the fallback or 0. Strings live as long as the value.
+     * Paths: "roles[name=master].replicas", "run_policy.backoff_limit", "params.x", "status.conditions[type=Failed]".
+     */
     const struct trainer_value *(*get)(const struct trainer_value *value, const char *path);
-    const struct trainer_value *(*at)(const struct trainer_value *value, size_t index);
+    const struct trainer_value *(*first)(const struct trainer_value *value); /* child of an array or object, or NULL */
+    const struct trainer_value *(*next)(const struct trainer_value *value);  /* the child after this one, or NULL */
     size_t (*count)(const struct trainer_value *value);
-    uint32_t (*type)(const struct trainer_value *value);
+    uint32_t (*type)(const struct trainer_value *value);   /* enum trainer_type */
     const char *(*key)(const struct trainer_value *value); /* in its object, or NULL */
     const char *(*text)(const struct trainer_value *value, const char *fallback);
     int64_t (*integer)(const struct trainer_value *value, int64_t fallback);
     double (*number)(const struct trainer_value *value, double fallback);
     int32_t (*boolean)(const struct trainer_value *value, int32_t fallback);
+    /* Replicas of a role of a spec, 0 when it is not there; role NULL: of all roles. */
+    int64_t (*replicas)(const struct trainer_value *spec, const char *role);
 
-    /* Writing. Errors (a value without key, unbalanced ends) are latched and fail the call afterwards. */
+    /* Writing JSON, in render, observe and between plan_env_begin and plan_env_end. Misuse (a value without key,
+     * unbalanced ends, text that is not UTF-8, more than the host takes) is remembered and fails the call. */
     void (*begin_object)(struct trainer_writer *w);
     void (*end_object)(struct trainer_writer *w);
     void (*begin_array)(struct trainer_writer *w);
@@ -105,54 +112,68 @@ struct trainer_host {
     void (*put_boolean)(struct trainer_writer *w, int32_t value);
     void (*put_value)(struct trainer_writer *w, const struct trainer_value *value); /* a copy of a tree */
 
-    /* ---- The plan of local processes, on top of the writer: what all runtimes share -----------------------------
-     * plan_process writes one process of a role with the role's own command, environment, directory, resources and
-     * restart policy, and leaves it open for plan_env calls; plan_process_end closes it.
-     *   decides: the job succeeds when all deciding processes have exited 0. */
-    void (*plan_process)(struct trainer_writer *w, const struct trainer_value *role, uint32_t index, uint32_t rank,
+    /* ---- The plan of local processes: what all runtimes share ----------------------------------------------------
+     *
+     * A template is a text in which ${host} and ${port.NAME} are replaced at start by this machine's address and by a
+     * free port, the same one everywhere in the job for the same NAME ([a-z0-9-]). Everything else passes byte for
+     * byte. User text never belongs into a template.
+     *
+     * plan_process begins one process of a role: the role's own command, environment, directory, resources and restart
+     * policy. index: 0..replicas-1 in the role; rank: 0.. in the job, without gaps at the end.
+     *   decides: the job succeeds when all processes that decide have exited 0. At least one must. */
+    void (*plan_process)(struct trainer_writer *w, const struct trainer_value *role, int64_t index, int64_t rank,
                          int32_t decides);
-    /* Replaces the role's own command: call right after plan_process, once per argument. */
+    /* Puts an argument before the role's own command, in the order of the calls: a launcher and its flags. */
     void (*plan_arg)(struct trainer_writer *w, const char *text);
-    /* A variable that the runtime sets. ${host} and ${port.NAME} in value are replaced at start by this machine's
-     * address and by a free port, the same one everywhere in the job for the same NAME ([a-z0-9-]). */
-    void (*plan_env)(struct trainer_writer *w, const char *name, const char *value);
+    /* The process also stands for `times` replicas of this role: what they ask for (cpu, memory, gpu) is added. */
+    void (*plan_resources)(struct trainer_writer *w, const struct trainer_value *role, int64_t times);
+    /* A variable that the runtime sets. It wins over one that the user gives and reserved_env lets pass. */
+    void (*plan_env)(struct trainer_writer *w, const char *name, const char *text);
     void (*plan_env_integer)(struct trainer_writer *w, const char *name, int64_t value);
+    void (*plan_env_template)(struct trainer_writer *w, const char *name, const char *text);
+    /* A template that is built piece by piece: plan_env_add appends as it is; the writing functions above append JSON.
+     */
+    void (*plan_env_begin)(struct trainer_writer *w, const char *name);
+    void (*plan_env_add)(struct trainer_writer *w, const char *text);
+    void (*plan_env_end)(struct trainer_writer *w);
     void (*plan_process_end)(struct trainer_writer *w);
-
-    /* Formats like snprintf with %s, %d (int64_t is passed as text by the caller), for building values; returns the
-     * length that was needed. */
-    size_t (*format)(char *out, size_t size, const char *fmt, ...);
 };
 
 #define TRAINER_HOST_HAS(host, member) (offsetof(struct trainer_host, member) + sizeof((host)->member) <= (host)->size)
 
 /* A role of the runtime. Arrays end with a NULL name. */
 struct trainer_role {
-    const char *name; /* canonical, lower case, as users write it: "master", "ps" */
+    const char *name; /* canonical, as users write it: "master", "ps"; [a-z][a-z0-9-]{0,31} */
     const char *description;
     uint32_t required;                   /* 1: the spec must have it */
-    uint32_t min_replicas, max_replicas; /* max 0: no limit */
+    uint32_t min_replicas, max_replicas; /* where the role is there; max 0: no limit */
     uint32_t restart;                    /* default: enum trainer_restart */
 };
 
 /* A form that a job of this runtime can take, in order of preference. Arrays end with a NULL name. */
 struct trainer_target {
-    const char *name;        /* "local", "kubeflow.org/v1", ... */
-    const char *kind;        /* "processes", "PyTorchJob", ... */
-    const char *name_suffix; /* longest suffix that the target adds to the job's name, "" if none */
+    const char *name; /* "local" (needs TRAINER_CAP_LOCAL), "kubeflow.org/v1", ... (need TRAINER_CAP_RENDER) */
+    const char *kind; /* "processes", "PyTorchJob", ... */
+    /* What the target adds to the job's name for the longest name it makes, with ${role} and ${index} for the role
+     * and the largest index in it: "-${role}-${index}". "" if nothing. Names may have 63 characters in all. */
+    const char *name_suffix;
 };
 
-/* The plugin's functions. A member marked [needs CAP] is mandatory with that capability and otherwise ignored. */
+/* The plugin's functions. One marked [needs CAP] is mandatory with that capability and otherwise ignored.
+ *
+ * spec: the job spec as in the job file, normalised: roles are in the order of the descriptor's table, have canonical
+ * names, at least one replica and a restart policy ("NEVER", "ON_FAILURE", "ALWAYS", "EXIT_CODE"); a role's `position`
+ * is where the user wrote it. */
 struct trainer_functions {
     /* Optional. Makes the plugin's state; config is its object from the daemon's config or NULL. */
     int32_t (*create)(const struct trainer_host *host, const struct trainer_value *config, struct trainer_self **ret,
                       struct trainer_errors *errors);
     void (*destroy)(struct trainer_self *self); /* optional */
     /* Mandatory. The host has already checked everything that holds for all runtimes, the roles against the table
-     * above, and the parameters against the schema. spec: the normalised job spec; role names are canonical. */
+     * above, reserved_env, and the parameters against the schema. */
     int32_t (*validate)(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                         struct trainer_errors *errors);
-    /* [needs LOCAL] Writes processes with plan_process/plan_process_end, nothing else. Ranks from 0 without gaps. */
+    /* [needs LOCAL] Writes processes with plan_process ... plan_process_end, nothing else. */
     int32_t (*plan_local)(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                           struct trainer_writer *w, struct trainer_errors *errors);
     /* [needs RENDER] Writes one object, or an array of objects in the order of their creation. */
@@ -172,20 +193,24 @@ struct trainer_plugin {
     const char *version; /* of the plugin */
     const char *built_with;
     uint64_t capabilities;
+    /* Sizes as the plugin was compiled, so that the tables can grow: of a role, a target, the function table. */
+    uint32_t role_size, target_size, functions_size;
+    uint32_t reserved_zero;
     const char *description;
     const struct trainer_role *roles;     /* at least one */
     const struct trainer_target *targets; /* at least one */
-    const char *params_schema;            /* JSON schema text, or NULL: no parameters are allowed */
-    const char *const *reserved_env; /* names (or prefixes ending in '*') that users may not set; NULL-terminated */
-    const char *main_container;      /* name of the main container in a pod */
-    struct trainer_functions functions;
-    uint32_t functions_size; /* of the table as the plugin was compiled */
-    uint32_t reserved_zero;
-    const void *spare[6]; /* must be zero */
+    const struct trainer_functions *functions;
+    const char *params_schema;       /* JSON schema text, or NULL: no parameters are allowed */
+    const char *const *reserved_env; /* names (or prefixes ending in '*') that users may not set; NULL-terminated; or
+                                        NULL */
+    const char *main_container;      /* name of the main container in a pod; or NULL */
+    const void *spare[6];            /* must be zero */
 };
 
 #define TRAINER_PLUGIN_HAS(plugin, member)                                                                             \
     (offsetof(struct trainer_plugin, member) + sizeof((plugin)->member) <= (plugin)->size)
+#define TRAINER_FUNCTIONS_HAS(plugin, member)                                                                          \
+    (offsetof(struct trainer_functions, member) + sizeof((plugin)->functions->member) <= (plugin)->functions_size)
 
 #if defined(__GNUC__)
 #define TRAINER_EXPORT __attribute__((visibility("default")))
@@ -200,6 +225,7 @@ struct trainer_plugin {
 #define TRAINER_PLUGIN_HEAD                                                                                            \
     .magic = TRAINER_PLUGIN_MAGIC, .abi_major = TRAINER_ABI_MAJOR, .abi_minor = TRAINER_ABI_MINOR,                     \
     .size = (uint32_t)sizeof(struct trainer_plugin), .built_with = TRAINER_BUILT_WITH,                                 \
+    .role_size = (uint32_t)sizeof(struct trainer_role), .target_size = (uint32_t)sizeof(struct trainer_target),        \
     .functions_size = (uint32_t)sizeof(struct trainer_functions)
 
 /* The one exported function. */

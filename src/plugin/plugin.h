@@ -20,7 +20,7 @@ struct runtime {
     const char *file;                    // base name
     const char *path;
     char abi[16];                     // "1.0"
-    const struct json *params_schema; // parsed, or NULL
+    const struct json *params_schema; // parsed; of a plugin without parameters: one that allows none
     struct trainer_self *self;
 };
 
@@ -53,20 +53,22 @@ const char *plugins_nearest(const struct plugins *p, const char *wrong); // "did
 // at once. ret_tree: the spec with canonical role names, in the arena; what plan and render take.
 bool runtime_validate(const struct runtime *r, const struct job_spec *spec, struct arena *a,
                       const struct json **ret_tree, struct err *err) MUST_CHECK;
-// Appends the plan as JSON: {"processes": [{"role", "index", "rank", "decides", "argv": [...], "argv_template": bool,
+// Appends the plan as JSON: {"processes": [{"role", "index", "rank", "decides", "argv": [...],
 // "env": [{"name", "value"} | {"name", "template"}], "working_dir", "restart", "cpu", "memory", "gpu"}], "ports":
-// [...]}.
+// [...]}. working_dir, cpu and memory only where the role gives them.
 bool runtime_plan_local(const struct runtime *r, const struct json *tree, struct str *out, struct err *err) MUST_CHECK;
 bool runtime_render(const struct runtime *r, const struct json *tree, const char *target, struct str *out,
                     struct err *err) MUST_CHECK;
 bool runtime_observe(const struct runtime *r, const struct json *object, const char *target, struct str *out,
                      struct err *err) MUST_CHECK;
 bool runtime_has_target(const struct runtime *r, const char *target);
-int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec,
-                           const char *target); // 63 when nothing is added
+// Longest job name that this target takes with these roles: 63 less what the target adds. spec NULL: with one replica
+// of each role.
+int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec, const char *target);
 
 // JSON schema, the part that parameters use: type, properties, required, additionalProperties, enum, minimum, maximum,
-// minLength, maxLength, pattern, items, minItems, maxItems, default (ignored). field is the path prefix ("params").
+// minLength, maxLength, pattern (POSIX extended), items, minItems, maxItems; annotations are ignored. field is the path
+// prefix ("params").
 bool schema_check(const struct json *schema, const struct json *value, const char *field, struct err *err) MUST_CHECK;
 
 #endif

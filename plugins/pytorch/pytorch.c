@@ -1,0 +1,115 @@
+/* pytorch: torch.distributed, started by the variables that torchrun and the Kubeflow operator use.
+ *
+ * Each replica is one node of torchrun's view, also where all run on one machine: its GPUs are its own
+ * (CUDA_VISIBLE_DEVICES), so it is the only process on its "node" and LOCAL_RANK is 0. Two kinds of command work:
+ *   python train.py     one process a replica; init_process_group() reads MASTER_ADDR, RANK, WORLD_SIZE
+ *   torchrun train.py   starts nproc_per_node processes a replica; reads PET_*, which stand for its flags, and gives
+ *                       its children their own RANK, LOCAL_RANK and WORLD_SIZE
+ * The parameter nproc_per_node is for the second kind. As with the operator RANK is then the rank of the node.
+ *
+ * The master decides about success; without a master all workers do, and worker 0 is the place of rendezvous. */
+#include "trainer_plugin.h"
+
+static int32_t validate(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                        struct trainer_errors *errors) {
+    (void)host;
+    (void)self;
+    (void)spec;
+    (void)errors;
+    return TRAINER_OK; /* the role table and the schema say it all */
+}
+
+struct group {
+    int64_t nodes, per_node;
+    const char *nproc; /* as text: a number, "auto", "cpu" or "gpu"; NULL: per_node */
+};
+
+static void put_process(const struct trainer_host *host, struct trainer_writer *w, const struct group *g,
+                        const struct trainer_value *role, int64_t index, int64_t rank, int32_t decides) {
+    host->plan_process(w, role, index, rank, decides);
+    host->plan_env_template(w, "MASTER_ADDR", "${host}");
+    host->plan_env_template(w, "MASTER_PORT", "${port.master}");
+    host->plan_env_integer(w, "RANK", rank);
+    host->plan_env_integer(w, "WORLD_SIZE", g->nodes * g->per_node);
+    host->plan_env_integer(w, "LOCAL_RANK", 0);
+    host->plan_env_integer(w, "LOCAL_WORLD_SIZE", g->per_node);
+    host->plan_env_integer(w, "PET_NNODES", g->nodes);
+    host->plan_env_integer(w, "PET_NODE_RANK", rank);
+    if (g->nproc != NULL) {
+        host->plan_env(w, "PET_NPROC_PER_NODE", g->nproc);
+    } else {
+        host->plan_env_integer(w, "PET_NPROC_PER_NODE", g->per_node);
+    }
+    host->plan_env_template(w, "PET_MASTER_ADDR", "${host}");
+    host->plan_env_template(w, "PET_MASTER_PORT", "${port.master}");
+    host->plan_env(w, "PYTHONUNBUFFERED", "1");
+    host->plan_process_end(w);
+}
+
+static int32_t plan_local(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                          struct trainer_writer *w, struct trainer_errors *errors) {
+    const struct trainer_value *nproc = host->get(spec, "params.nproc_per_node");
+    const struct trainer_value *master = host->get(spec, "roles[name=master]");
+    const struct group g = {.nodes = host->replicas(spec, NULL),
+                            .per_node = host->integer(nproc, 1), /* as the operator counts a text */
+                            .nproc = host->text(nproc, NULL)};
+    int64_t rank = 0;
+    (void)self;
+    (void)errors;
+    /* Roles come in the order of the table: the master, if there is one, is rank 0. */
+    for (const struct trainer_value *role = host->first(host->get(spec, "roles")); role != NULL;
+         role = host->next(role)) {
+        int64_t replicas = host->integer(host->get(role, "replicas"), 0);
+        for (int64_t index = 0; index < replicas; index++) {
+            put_process(host, w, &g, role, index, rank++, master == NULL || role == master);
+        }
+    }
+    return TRAINER_OK;
+}
+
+static const struct trainer_role roles[] = {
+    {.name = "master",
+     .description = "rank 0 and place of rendezvous; its exit decides",
+     .min_replicas = 1,
+     .max_replicas = 1,
+     .restart = TRAINER_RESTART_ON_FAILURE},
+    {.name = "worker",
+     .description = "one more node of the group",
+     .min_replicas = 1,
+     .restart = TRAINER_RESTART_ON_FAILURE},
+    {.name = NULL},
+};
+
+static const struct trainer_target targets[] = {
+    {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = NULL},
+};
+
+static const char schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
+                             "\"nproc_per_node\": {\"type\": [\"integer\", \"string\"], \"minimum\": 1, "
+                             "\"maximum\": 1024, \"pattern\": \"^(auto|cpu|gpu)$\", \"default\": 1, "
+                             "\"description\": \"Processes that torchrun starts for each replica: a number, auto, "
+                             "cpu or gpu. Only for commands that start torchrun.\"}}}";
+
+static const char *const reserved_env[] = {"MASTER_ADDR", "MASTER_PORT",      "RANK",  "WORLD_SIZE",
+                                           "LOCAL_RANK",  "LOCAL_WORLD_SIZE", "PET_*", NULL};
+
+static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+
+static const struct trainer_plugin plugin = {
+    TRAINER_PLUGIN_HEAD,
+    .name = "pytorch",
+    .version = "1.0",
+    .description = "PyTorch: torch.distributed with or without torchrun",
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .roles = roles,
+    .targets = targets,
+    .functions = &functions,
+    .params_schema = schema,
+    .reserved_env = reserved_env,
+    .main_container = "pytorch",
+};
+
+const struct trainer_plugin *trainer_plugin_describe(void) {
+    return &plugin;
+}

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "bad-magic", .magic = 0x12345678)

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "flags-set", .flags = 4)

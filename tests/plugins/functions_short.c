@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "functions-short", .functions_size = 8)

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.flags = 0)

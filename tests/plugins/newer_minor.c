@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "newer-minor", .abi_minor = 9)

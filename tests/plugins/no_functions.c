@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "no-functions", .functions = NULL)

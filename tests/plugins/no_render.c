@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "no-render", .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER)

@@ -1,0 +1,1 @@
+int nothing_to_see_here;

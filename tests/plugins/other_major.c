@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "other-major", .abi_major = 2, .abi_minor = 1)

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "role-size", .role_size = 8)

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.version = "2.0")

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "schema-keyword", .params_schema = "{\"type\": \"object\", \"oneOf\": []}")

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "schema-not-json", .params_schema = "{\"type\": \"object\"")

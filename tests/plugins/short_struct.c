@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "short-struct", .size = 40)

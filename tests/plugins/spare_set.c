@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "spare-set", .spare = {[2] = good_roles})

@@ -1,0 +1,3 @@
+#include "good.h"
+
+DESCRIBE(.name = "target-size", .target_size = 4000)
