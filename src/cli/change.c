@@ -50,7 +50,7 @@ static bool write_flags(const struct cli *cli, struct json_writer *w, struct err
     return true;
 }
 
-static void print_changed(const struct cli *cli, const char *asked, const struct json *answer) {
+static void print_changed(struct cli *cli, const char *asked, const struct json *answer) {
     CLEANUP(str_done) struct str line = STR_INIT;
     if (out_tree(cli, answer)) {
         return;

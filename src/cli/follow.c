@@ -174,6 +174,11 @@ static void on_watch_message(struct follow *f, struct message **m) {
     } else if (json_get(tree, "deleted") != NULL) {
         say(f, "the job was deleted");
         f->result = CLI_FAILED;
+    } else if (json_get(tree, "resync") != NULL) {
+        say(f, "the server's journal is another one than before");
+        message_free(f->newest); // its sequence means nothing any more
+        f->newest = NULL;
+        f->status = NULL;
     }
 }
 
@@ -330,7 +335,7 @@ static void loop(struct follow *f) {
                                {.fd = f->ask.open ? STDIN_FILENO : -1, .events = POLLIN},
                                {.fd = f->ask.open ? -1 : mailbox_fd(f->mail), .events = POLLIN}};
         show(f);
-        int ready = poll(fds, ARRAY_LEN(fds), TICK_MS);
+        int ready = poll(fds, ARRAY_LEN(fds), f->board.live || f->ended != 0 ? TICK_MS : -1);
         if (ready > 0 && fds[0].revents != 0) {
             ask_take_signal(&f->ask);
             on_interrupt(f);

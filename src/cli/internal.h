@@ -32,6 +32,7 @@ struct cli {
     const struct cli_command *command;
     struct args args;
     enum cli_output output;
+    size_t documents;       // written as YAML
     const char *name_space; // of -n, or "default"
     bool verbose;
     bool out_colours, err_colours;
@@ -83,7 +84,8 @@ bool call_time(const struct json *node, int64_t *ret_wall);
 // ---- out.c
 
 // Prints an answer as -o json, yaml or name says; false when the verb has to show it as a table.
-bool out_tree(const struct cli *cli, const struct json *tree);
+bool out_tree(struct cli *cli, const struct json *tree);
+void out_text(const struct str *text);                         // to stdout, without what could steer a terminal
 void out_line(const struct cli *cli, const struct json *tree); // one of a stream: a JSON line or a YAML document
 
 #endif

@@ -63,12 +63,14 @@ static void print_item(struct listing *l, const struct json *job) {
     if (l->cli->output == OUTPUT_NAME) {
         printf("%s\n", json_string(json_get(job, "name"), ""));
     } else if (l->cli->output == OUTPUT_JSON) {
+        str_add(&text, first ? "" : ",\n");
         json_write(&text, job);
-        printf("%s%s", first ? "" : ",\n", str_text(&text));
+        out_text(&text);
     } else {
         const struct json list = {.type = JSON_ARRAY, .count = 1, .first = job};
+        str_add(&text, first ? "jobs:\n" : "");
         json_write_yaml(&text, &list);
-        printf("%s%s", first ? "jobs:\n" : "", str_text(&text));
+        out_text(&text);
     }
 }
 

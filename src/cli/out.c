@@ -5,7 +5,7 @@
 
 // Names and messages in an answer are from others. JSON escapes the C0 controls by itself; on a terminal the C1 ones
 // and DEL go the same way.
-static void put(const struct str *text) {
+void out_text(const struct str *text) {
     bool terminal = isatty(STDOUT_FILENO);
     for (size_t i = 0; i < text->len; i++) {
         unsigned char c = (unsigned char)text->data[i];
@@ -40,13 +40,14 @@ static void put_names(const struct json *tree) {
     }
 }
 
-bool out_tree(const struct cli *cli, const struct json *tree) {
+bool out_tree(struct cli *cli, const struct json *tree) {
     CLEANUP(str_done) struct str text = STR_INIT;
     switch (cli->output) {
     case OUTPUT_JSON:
         json_write_pretty(&text, tree);
         break;
     case OUTPUT_YAML:
+        str_add(&text, cli->documents++ > 0 ? "---\n" : "");
         json_write_yaml(&text, tree);
         break;
     case OUTPUT_NAME:
@@ -55,7 +56,7 @@ bool out_tree(const struct cli *cli, const struct json *tree) {
     default:
         return false;
     }
-    put(&text);
+    out_text(&text);
     return true;
 }
 
@@ -68,6 +69,6 @@ void out_line(const struct cli *cli, const struct json *tree) {
         json_write(&text, tree);
         str_add_char(&text, '\n');
     }
-    put(&text);
+    out_text(&text);
     fflush(stdout);
 }

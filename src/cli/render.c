@@ -15,7 +15,7 @@ static const struct cli_flag flags[] = {
 };
 
 // One object as a document that kubectl reads, with what it is in a comment.
-static void print_object(const struct cli *cli, const struct json *rendered, const struct json *object) {
+static void print_object(struct cli *cli, const struct json *rendered, const struct json *object) {
     CLEANUP(str_done) struct str text = STR_INIT;
     CLEANUP(str_done) struct str title = STR_INIT;
     if (cli->output == OUTPUT_JSON) {

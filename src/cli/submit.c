@@ -78,7 +78,7 @@ static void write_request(const struct cli *cli, const struct documents *all, si
     json_end_object(&w);
 }
 
-static void print_answer(const struct cli *cli, const char *file, const struct json *answer) {
+static void print_answer(struct cli *cli, const char *file, const struct json *answer) {
     CLEANUP(str_done) struct str line = STR_INIT;
     const struct json *job = json_get(answer, "job");
     JSON_EACH (warning, json_get(answer, "warnings")) {

@@ -1,4 +1,6 @@
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "cli/board.h"
 #include "cli/commands.h"
@@ -10,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 static const struct cli_flag flags[] = {
@@ -24,17 +25,20 @@ static const struct cli_flag flags[] = {
 };
 
 struct watched {
+    struct list link;
     char *uid, *name;
-    struct message *newest; // owns status; NULL: deleted
-    const struct json *status;
+    const struct json *status; // in newest; NULL when nothing is shown in place
+    struct message *newest;
     int64_t since; // mono, of the state
+    bool terminal, failed;
+    int exit_status;
 };
 
 struct watch {
     struct cli *cli;
     struct board board;
-    struct watched *jobs; // in the order of their last change, the newest last
-    size_t count, cap;
+    struct list jobs; // in the order of their last change, the newest last
+    struct hash by_uid;
 };
 
 // ---- The request
@@ -80,93 +84,98 @@ static bool write_request(struct cli *cli, struct str *out, struct err *err) {
 
 // ---- The jobs
 
-static void forget(struct watched *j) {
+static void forget(struct watch *w, struct watched *j) {
+    list_remove(&j->link);
+    (void)hash_remove(&w->by_uid, j->uid);
     mem_free(j->uid);
     mem_free(j->name);
     message_free(j->newest);
+    mem_free(j);
 }
 
-static size_t find(const struct watch *w, const char *uid) {
-    size_t i = 0;
-    while (i < w->count && !str_same(w->jobs[i].uid, uid)) {
-        i++;
+static void forget_all(struct watch *w) {
+    LIST_EACH (node, &w->jobs) {
+        forget(w, CONTAINER_OF(node, struct watched, link));
     }
-    return i;
 }
 
-// Takes the message. The job moves to the end: what changed last is nearest to the eye.
-static struct watched *note(struct watch *w, const struct json *about, const struct json *status, struct message **m) {
+static struct watched *get_or_add(struct watch *w, const struct json *about) {
     const char *uid = json_string(json_get(about, "uid"), "");
-    size_t i = find(w, uid);
-    struct watched job = {.since = clock_mono()};
-    if (i < w->count) {
-        job = w->jobs[i];
-        memmove(&w->jobs[i], &w->jobs[i + 1], (w->count - i - 1) * sizeof *w->jobs);
-        w->count--;
-        if (!str_same(job_state(job.status), job_state(status))) {
-            job.since = clock_mono();
-        }
-        message_free(job.newest);
-    } else {
+    struct watched *j = hash_get(&w->by_uid, uid);
+    if (j == NULL) {
         CLEANUP(str_done) struct str safe = STR_INIT;
         text_safe(&safe, json_string(json_get(about, "name"), ""));
-        job.uid = mem_strdup(uid);
-        job.name = mem_strdup(str_text(&safe));
+        j = NEW(struct watched);
+        j->uid = mem_strdup(uid);
+        j->name = mem_strdup(str_text(&safe));
+        list_init(&j->link);
+        (void)hash_put(&w->by_uid, j->uid, j);
     }
-    if (w->count == w->cap) {
-        w->cap = w->cap * 2 + 16;
-        w->jobs = mem_realloc_array(w->jobs, w->cap, sizeof *w->jobs);
-    }
-    job.newest = TAKE(*m);
-    job.status = status;
-    w->jobs[w->count] = job;
-    return &w->jobs[w->count++];
+    return j;
 }
 
-static void remove_job(struct watch *w, const char *uid) {
-    size_t i = find(w, uid);
-    if (i < w->count) {
-        forget(&w->jobs[i]);
-        memmove(&w->jobs[i], &w->jobs[i + 1], (w->count - i - 1) * sizeof *w->jobs);
-        w->count--;
+// The job moves to the end: what changed last is nearest to the eye. The message is kept, so taken, only where the
+// job is shown in place: a watch of very many jobs into a pipe stays small.
+static struct watched *note(struct watch *w, const struct json *about, const struct json *status, struct message **m) {
+    struct watched *j = get_or_add(w, about);
+    if (j->status == NULL || !str_same(job_state(j->status), job_state(status))) {
+        j->since = clock_mono();
     }
+    j->terminal = job_is_terminal(status);
+    j->failed = str_same(job_state(status), "FAILED");
+    j->exit_status = j->terminal ? job_exit_status(status) : CLI_OK;
+    list_remove(&j->link);
+    list_push(&w->jobs, &j->link);
+    if (w->board.live) {
+        message_free(j->newest);
+        j->newest = TAKE(*m);
+        j->status = status;
+    }
+    return j;
 }
 
 // ---- Showing
 
+static void add_row(struct table *table, const struct watched *j) {
+    CLEANUP(str_done) struct str roles = STR_INIT;
+    char passed[TEXT_DURATION_MAX];
+    job_add_roles(&roles, j->status);
+    text_duration((clock_mono() - j->since) / CLOCK_SECOND * CLOCK_SECOND, passed);
+    table_add(table, j->name);
+    table_add_coloured(table, text_state_colour(job_state(j->status)), job_state(j->status));
+    table_add(table, passed);
+    table_add(table, job_reason(j->status));
+    table_add(table, str_text(&roles));
+    table_add(table, json_string(json_get(j->status, "message"), ""));
+}
+
+// The jobs that changed last, as many as the screen has lines for.
 static void show(struct watch *w) {
     static const char *const titles[] = {"NAME", "STATE", "FOR", "REASON", "ROLES", "MESSAGE"};
-    if (!w->board.live || w->count == 0) {
+    if (!w->board.live || list_empty(&w->jobs)) {
         return;
     }
     CLEANUP(str_done) struct str text = STR_INIT;
     struct table table;
     size_t height = board_height();
     size_t fit = height > 4 ? height - 3 : 1;
-    size_t first = w->count > fit ? w->count - fit : 0;
+    struct list *first = w->jobs.prev;
+    while (--fit > 0 && first->prev != &w->jobs) {
+        first = first->prev;
+    }
     table_init(&table, w->cli->err_colours, titles, ARRAY_LEN(titles));
-    for (size_t i = first; i < w->count; i++) {
-        const struct watched *j = &w->jobs[i];
-        CLEANUP(str_done) struct str roles = STR_INIT;
-        char passed[TEXT_DURATION_MAX];
-        job_add_roles(&roles, j->status);
-        text_duration((clock_mono() - j->since) / CLOCK_SECOND * CLOCK_SECOND, passed);
-        table_add(&table, j->name);
-        table_add_coloured(&table, text_state_colour(job_state(j->status)), job_state(j->status));
-        table_add(&table, passed);
-        table_add(&table, job_reason(j->status));
-        table_add(&table, str_text(&roles));
-        table_add(&table, json_string(json_get(j->status, "message"), ""));
+    for (struct list *node = first; node != &w->jobs; node = node->next) {
+        add_row(&table, CONTAINER_OF(node, struct watched, link));
     }
     table_write(&table, &text);
     table_done(&table);
-    if (first > 0) {
-        str_printf(&text, "and %zu more\n", first);
+    if (first->prev != &w->jobs) {
+        str_add(&text, "and others, which changed longer ago\n");
     }
     board_show(&w->board, &text);
 }
 
-static void print_line(const struct watch *w, const struct watched *j) {
+static void print_line(const struct watch *w, const struct watched *j, const struct json *status) {
     CLEANUP(str_done) struct str line = STR_INIT;
     char clock[16];
     time_t now = time(NULL);
@@ -174,15 +183,16 @@ static void print_line(const struct watch *w, const struct watched *j) {
     localtime_r(&now, &local);
     strftime(clock, sizeof clock, "%H:%M:%S", &local);
     str_printf(&line, "%s %s ", clock, j->name);
-    job_add_line(&line, w->cli->out_colours, j->status);
+    job_add_line(&line, w->cli->out_colours, status);
     puts(str_text(&line));
     fflush(stdout);
 }
 
 static void on_status(struct watch *w, const struct json *about, struct message **m) {
-    const struct watched *j = note(w, about, json_get(about, "status"), m);
+    const struct json *status = json_get(about, "status");
+    const struct watched *j = note(w, about, status, m);
     if (!w->board.live && w->cli->output != OUTPUT_JSON && w->cli->output != OUTPUT_YAML) {
-        print_line(w, j);
+        print_line(w, j, status);
     }
 }
 
@@ -200,41 +210,42 @@ static void on_message(struct watch *w, struct message **m) {
     } else if (deleted != NULL) {
         board_hide(&w->board);
         cli_note(w->cli, "%s was deleted", json_string(json_get(deleted, "name"), "a job"));
-        remove_job(w, json_string(json_get(deleted, "uid"), ""));
+        struct watched *j = hash_get(&w->by_uid, json_string(json_get(deleted, "uid"), ""));
+        if (j != NULL) {
+            forget(w, j);
+        }
     } else if (resync != NULL) {
         board_hide(&w->board);
         cli_note(w->cli, "starting over: %s", json_string(json_get(resync, "message"), "the server's journal changed"));
-        while (w->count > 0) {
-            forget(&w->jobs[--w->count]);
-        }
+        forget_all(w);
     }
 }
 
 // ---- All of it
 
 // The status of the first that failed; else that of one that was canceled; else 0.
-static int status_of_jobs(const struct watch *w) {
+static int status_of_jobs(struct watch *w) {
     int status = CLI_OK;
-    for (size_t i = 0; i < w->count; i++) {
-        int one = job_exit_status(w->jobs[i].status);
-        if (str_same(job_state(w->jobs[i].status), "FAILED")) {
-            return one;
+    LIST_EACH (node, &w->jobs) {
+        const struct watched *j = CONTAINER_OF(node, struct watched, link);
+        if (j->failed) {
+            return j->exit_status;
         }
-        status = one != CLI_OK ? one : status;
+        status = j->exit_status != CLI_OK ? j->exit_status : status;
     }
     return status;
 }
 
-static bool all_ended(const struct watch *w) {
-    for (size_t i = 0; i < w->count; i++) {
-        if (!job_is_terminal(w->jobs[i].status)) {
+static bool all_ended(struct watch *w) {
+    LIST_EACH (node, &w->jobs) {
+        if (!CONTAINER_OF(node, struct watched, link)->terminal) {
             return false;
         }
     }
     return true;
 }
 
-static int on_end(const struct watch *w) {
+static int on_end(struct watch *w) {
     if (args_has(&w->cli->args, "until-terminal") && all_ended(w)) {
         return status_of_jobs(w);
     }
@@ -276,7 +287,7 @@ static int loop(struct watch *w, struct feed *feed) {
 static int run(struct cli *cli) {
     CLEANUP(err_done) struct err err = ERR_INIT;
     CLEANUP(str_done) struct str request = STR_INIT;
-    struct watch w = {.cli = cli};
+    struct watch w = {.cli = cli, .jobs = LIST_INIT(w.jobs)};
     if (cli->args.word_count > 0 && args_has(&cli->args, "selector")) {
         return cli_usage(cli, "name jobs or give -l SELECTOR, one of the two: trainctl help watch");
     }
@@ -288,10 +299,8 @@ static int run(struct cli *cli) {
     struct feed *feed = feed_new(cli, "Watch", &request);
     int status = loop(&w, feed);
     feed_free(feed);
-    while (w.count > 0) {
-        forget(&w.jobs[--w.count]);
-    }
-    mem_free(w.jobs);
+    forget_all(&w);
+    hash_done(&w.by_uid);
     return status;
 }
 
