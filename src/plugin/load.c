@@ -2,6 +2,7 @@
 #include "plugin/internal.h"
 
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <dlfcn.h>
@@ -43,10 +44,12 @@ static const char *loader_text(const char *path) {
 }
 
 bool load_open(const char *path, const struct trainer_plugin **ret, struct err *err) {
+    // A name without a slash would be searched for elsewhere than where the file was checked.
+    CLEANUP(mem_free_ptr) char *exact = mem_printf("%s%s", strchr(path, '/') != NULL ? "" : "./", path);
     // Never closed again: descriptors live for ever, and leak reports keep their symbols.
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(exact, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        return REFUSE(err, "cannot be loaded: %s", loader_text(path));
+        return REFUSE(err, "cannot be loaded: %s", loader_text(exact));
     }
     const struct trainer_plugin *(*describe)(void) = NULL;
     void *symbol = dlsym(handle, "trainer_plugin_describe");

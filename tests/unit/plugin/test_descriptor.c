@@ -11,6 +11,7 @@ static const struct {
     {"good", NULL},
     {"optional_capability", NULL},
     {"misbehave", NULL},
+    {"abi_1_0", NULL},
     {"bad_magic", "magic 12345678, expected 54504c31: this is not a descriptor of trainerd"},
     {"other_major", "abi 2.1, this host has 1.0"},
     {"newer_minor", "abi 1.9, this host has 1.0"},
