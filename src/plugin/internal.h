@@ -17,11 +17,14 @@ enum {
 };
 
 // One loaded plugin. The host table is the plugin's own, so that a log line knows whose it is.
+struct isolate;
+
 struct entry {
     struct runtime runtime;
     struct trainer_host host;
     const struct trainer_functions *functions;
-    struct arena arena; // path, file, schema
+    struct isolate *isolate; // NULL: calls run in this process
+    struct arena arena;      // path, file, schema
     dev_t device;
     ino_t inode;
 };
@@ -72,6 +75,35 @@ struct stat;
 bool load_check_file(const char *path, struct stat *ret, struct err *err) MUST_CHECK;
 // Opens it for good and gives its descriptor, checked.
 bool load_open(const char *path, const struct trainer_plugin **ret, struct err *err) MUST_CHECK;
+
+// call.c: the plugin's functions, in this process
+enum call_kind { CALL_VALIDATE, CALL_PLAN_LOCAL, CALL_RENDER, CALL_OBSERVE };
+const char *call_name(enum call_kind kind); // "plan_local"
+bool call_create(struct entry *e, const struct json *config, struct err *err) MUST_CHECK;
+// in: the canonical spec, or for CALL_OBSERVE the object. target: of RENDER and OBSERVE. Appends to out but for
+// VALIDATE.
+bool call_direct(const struct entry *e, enum call_kind kind, const struct json *in, const char *target, struct str *out,
+                 struct err *err) MUST_CHECK;
+bool call_fault(const struct entry *e, const char *function, const char *what, struct err *err); // INTERNAL; false
+
+// isolate.c: the same in a process of its own, which is started again after a crash. Blocks for at most 2 s.
+// Starts it and lets it run create. program: NULL for the one beside this program.
+bool isolate_start(struct entry *e, const char *program, const struct json *config, struct err *err) MUST_CHECK;
+bool isolate_call(const struct entry *e, enum call_kind kind, const struct json *in, const char *target,
+                  struct str *out, struct err *err) MUST_CHECK;
+void isolate_stop(struct isolate *i); // NULL is fine
+
+// wire.c: what the two processes say to each other: a length and JSON
+enum { WIRE_FD = 3, WIRE_MAX = 32 * 1024 * 1024 };
+enum wire_result { WIRE_OK, WIRE_CLOSED, WIRE_TIMEOUT };
+enum wire_result wire_send(int fd, const struct str *text, int64_t deadline);         // mono; 0: none
+enum wire_result wire_receive(int fd, struct str *ret, int64_t deadline);             // replaces the content of ret
+void wire_put_error(struct json_writer *w, const struct err *err);                    // members of an open object
+void wire_take_error(const struct json *answer, const char *plugin, struct err *err); // fills err
+
+// registry.c
+struct entry *entry_new(const char *path, const struct trainer_plugin *plugin);
+void entry_free(struct entry *e);
 
 // spec.c
 // Roles and reserved environment checked, violations added; the canonical tree.

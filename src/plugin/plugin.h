@@ -22,6 +22,7 @@ struct runtime {
     char abi[16];                     // "1.0"
     const struct json *params_schema; // parsed; of a plugin without parameters: one that allows none
     struct trainer_self *self;
+    bool isolated; // runs in a process of its own
 };
 
 struct plugin_failure {
@@ -31,9 +32,14 @@ struct plugin_failure {
 struct plugins *plugins_new(void);
 void plugins_free(struct plugins *p); // calls destroy; never dlcloses
 
+// The program that runs isolated plugins. Default: trainerd-plugin-host beside this program, or where it is installed.
+void plugins_set_host(struct plugins *p, const char *program);
+
 // Loads one file: regular, owned by root or this user, not writable by group or others; deduplicated by device and
 // inode. Everything in the descriptor is checked before any other code of the plugin runs. Each refusal is one sentence
-// with what was expected and what was found: "abi 2.1, this host has 1.0". config: the plugin's object or NULL.
+// with what was expected and what was found: "abi 2.1, this host has 1.0". config: the plugin's object or NULL; with
+// `isolate: true` in it all calls but the description run in a process of the plugin's own: a crash there fails one
+// request, and the next one finds it started again.
 bool plugins_load(struct plugins *p, const char *path, const struct json *config, struct err *err) MUST_CHECK;
 // Loads every *.so of a directory, in order of name; a bad one is remembered as a failure and logged. False only
 // when the directory cannot be read.
@@ -70,5 +76,8 @@ int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec,
 // minLength, maxLength, pattern (POSIX extended), items, minItems, maxItems; annotations are ignored. field is the path
 // prefix ("params").
 bool schema_check(const struct json *schema, const struct json *value, const char *field, struct err *err) MUST_CHECK;
+
+// The whole of the program that runs one isolated plugin. Returns its exit status.
+int plugin_host_main(int argc, char **argv);
 
 #endif

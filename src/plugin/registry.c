@@ -20,6 +20,7 @@ struct plugins {
     struct plugin_failure *failures;
     size_t failure_count;
     struct arena arena; // texts of failures
+    const char *host_program;
 };
 
 #define REFUSE(err, ...) err_fail((err), ERR_PRECONDITION, "BAD_PLUGIN", __VA_ARGS__)
@@ -28,7 +29,7 @@ struct plugins *plugins_new(void) {
     return NEW(struct plugins);
 }
 
-static void entry_free(struct entry *e) {
+void entry_free(struct entry *e) {
     arena_done(&e->arena);
     mem_free(e);
 }
@@ -39,14 +40,19 @@ void plugins_free(struct plugins *p) {
     }
     for (size_t i = 0; i < p->count; i++) {
         struct entry *e = p->entries[i];
-        if (e->functions->destroy != NULL) {
+        if (e->isolate == NULL && e->functions->destroy != NULL) {
             e->functions->destroy(e->runtime.self);
         }
+        isolate_stop(e->isolate);
         entry_free(e);
     }
     mem_free(p->failures);
     arena_done(&p->arena);
     mem_free(p);
+}
+
+void plugins_set_host(struct plugins *p, const char *program) {
+    p->host_program = arena_strdup(&p->arena, program);
 }
 
 // ---- One file
@@ -74,12 +80,10 @@ static const struct json *parse_schema(struct arena *a, const char *text) {
     return json_parse(a, source, strlen(source), &json_limits_default, &schema, &err) ? schema : NULL;
 }
 
-static struct entry *entry_new(const char *path, const struct stat *st, const struct trainer_plugin *plugin) {
+struct entry *entry_new(const char *path, const struct trainer_plugin *plugin) {
     const char *slash = strrchr(path, '/');
     struct entry *e = NEW(struct entry);
     arena_init(&e->arena, 0);
-    e->device = st->st_dev;
-    e->inode = st->st_ino;
     e->functions = plugin->functions;
     host_table(&e->host);
     e->runtime = (struct runtime){
@@ -90,20 +94,6 @@ static struct entry *entry_new(const char *path, const struct stat *st, const st
     };
     snprintf(e->runtime.abi, sizeof e->runtime.abi, "%u.%u", plugin->abi_major, plugin->abi_minor);
     return e;
-}
-
-static bool create(struct entry *e, const struct json *config, struct err *err) {
-    CLEANUP(err_done) struct err found = ERR_INIT;
-    struct trainer_errors errors = {.err = &found};
-    if (e->functions->create == NULL) {
-        return true;
-    }
-    int32_t status =
-        e->functions->create(&e->host, (const struct trainer_value *)(const void *)config, &e->runtime.self, &errors);
-    if (errors.failed) {
-        return REFUSE(err, "create failed: %s", found.message);
-    }
-    return status == TRAINER_OK || REFUSE(err, "create failed without saying why");
 }
 
 static void insert(struct plugins *p, struct entry *e) {
@@ -124,8 +114,12 @@ static bool load(struct plugins *p, const char *path, const struct json *config,
         !check_new_name(p, plugin, err)) {
         return false;
     }
-    struct entry *e = entry_new(path, &st, plugin);
-    if (!create(e, configs != NULL ? json_get(configs, plugin->name) : config, err)) {
+    struct entry *e = entry_new(path, plugin);
+    e->device = st.st_dev;
+    e->inode = st.st_ino;
+    config = configs != NULL ? json_get(configs, plugin->name) : config;
+    e->runtime.isolated = json_bool(json_get(config, "isolate"), false);
+    if (!(e->runtime.isolated ? isolate_start(e, p->host_program, config, err) : call_create(e, config, err))) {
         entry_free(e);
         return false;
     }

@@ -6,8 +6,6 @@
 
 #include "good.h"
 
-static void *zero; /* where "crash" writes */
-
 static int is(const struct trainer_host *host, const struct trainer_value *spec, const char *how) {
     return strcmp(host->text(host->get(spec, "params.how"), ""), how) == 0;
 }
@@ -33,7 +31,7 @@ static int32_t validate(const struct trainer_host *host, struct trainer_self *se
         return host->fail(errors, NULL, "two\nlines");
     }
     if (is(host, spec, "crash")) {
-        *(volatile int *)zero = 1;
+        abort();
     }
     if (is(host, spec, "exit")) {
         exit(3);
