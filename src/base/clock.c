@@ -90,7 +90,7 @@ bool clock_parse(const char *text, int64_t *ret) {
         if (*p < '0' || *p > '9') {
             return false;
         }
-        for (; *p >= '0' && *p <= '9'; p++, unit /= 10) {
+        for (; unit > 0 && *p >= '0' && *p <= '9'; p++, unit /= 10) {
             nanos += (*p - '0') * unit;
         }
     }
@@ -102,13 +102,11 @@ bool clock_parse(const char *text, int64_t *ret) {
                     .tm_mon = (int)month - 1,
                     .tm_mday = (int)day,
                     .tm_hour = (int)hour,
-                    .tm_min = (int)minute,
-                    .tm_sec = (int)second};
-    struct tm check = tm;
-    int64_t seconds = timegm(&check);
-    if (check.tm_mday != tm.tm_mday) {
+                    .tm_min = (int)minute};
+    int64_t seconds = timegm(&tm);
+    if (tm.tm_mday != day) {
         return false; // 31 April and the like
     }
-    *ret = (seconds - offset) * CLOCK_SECOND + nanos;
+    *ret = (seconds + second - offset) * CLOCK_SECOND + nanos; // a leap second is the next one's begin
     return true;
 }

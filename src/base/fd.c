@@ -128,6 +128,9 @@ static bool remove_children(int dir_fd, int depth) {
         return false;
     }
     bool ok = depth < TREE_DEPTH_MAX;
+    if (!ok) {
+        errno = ELOOP;
+    }
     const struct dirent *e;
     while (ok && (e = readdir(dir)) != NULL) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {

@@ -30,6 +30,11 @@ bool log_enabled(enum log_level level) {
     return (int)level <= atomic_load(&current_level);
 }
 
+// A client's text must not forge lines or steer a terminal. C1 controls are c2 80 to c2 9f in UTF-8.
+static bool control(unsigned char before, unsigned char c) {
+    return c < 0x20 || c == 0x7f || (before == 0xc2 && c >= 0x80 && c < 0xa0);
+}
+
 void log_write(enum log_level level, const char *room, const char *fmt, ...) {
     if (!log_enabled(level)) {
         return;
@@ -39,18 +44,19 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    for (char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            *p = ' '; // a client's text must not forge lines
-        }
-    }
     char when[CLOCK_TEXT_MAX];
     clock_format(clock_wall(), when);
-    char line[2200];
-    int n = snprintf(line, sizeof line, "%s %-5s %s: %s\n", when, names[level], room, text);
-    if (n > 0) {
-        // One write a line keeps lines of several threads apart; a full pipe is not our problem.
-        size_t len = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-        (void)!write(STDERR_FILENO, line, len);
+    char line[4 * sizeof text + 128];
+    size_t n = (size_t)snprintf(line, 128, "%s %-5s %.32s: ", when, names[level], room);
+    unsigned char before = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; before = *p++) {
+        if (control(before, *p)) {
+            n += (size_t)snprintf(line + n, 5, "\\x%02x", *p);
+        } else {
+            line[n++] = (char)*p;
+        }
     }
+    line[n++] = '\n';
+    // One write a line keeps lines of several threads apart; a full pipe is not our problem.
+    (void)!write(STDERR_FILENO, line, n);
 }

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-static void run(struct loop *loop) {
+void loop_deferred_run(struct loop *loop) {
     struct list batch = LIST_INIT(batch);
     struct list *node;
     list_splice(&batch, &loop->deferred);
@@ -17,7 +17,7 @@ static void run(struct loop *loop) {
 }
 
 static void on_prepare(struct ev_loop *ev, ev_prepare *w UNUSED, int events UNUSED) {
-    run(ev_userdata(ev));
+    loop_deferred_run(ev_userdata(ev));
 }
 
 static void on_idle(struct ev_loop *ev UNUSED, ev_idle *w UNUSED, int events UNUSED) {
@@ -32,9 +32,6 @@ void loop_deferred_init(struct loop *loop) {
 }
 
 void loop_deferred_done(struct loop *loop) {
-    while (!list_empty(&loop->deferred)) {
-        run(loop);
-    }
     ev_ref(loop->ev);
     ev_prepare_stop(loop->ev, &loop->before_sleep);
 }

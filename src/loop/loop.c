@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 // The default loop, because only that one reaps children. One at a time in a process.
@@ -13,6 +14,7 @@ struct loop *loop_new(void) {
     if (loop->ev == NULL) {
         abort(); // no epoll, no daemon
     }
+    assert(ev_userdata(loop->ev) == NULL);
     ev_set_userdata(loop->ev, loop);
     loop_mailbox_init(loop);
     loop_deferred_init(loop);
@@ -23,9 +25,14 @@ void loop_free(struct loop *loop) {
     if (loop == NULL) {
         return;
     }
-    loop_workers_done(loop);
+    do { // each of the three may give the others something to do
+        loop_workers_done(loop);
+        loop_mailbox_deliver(loop);
+        loop_deferred_run(loop);
+    } while (loop->workers != NULL || !loop_mailbox_empty(loop) || !list_empty(&loop->deferred));
     loop_mailbox_done(loop);
     loop_deferred_done(loop);
+    ev_set_userdata(loop->ev, NULL);
     ev_loop_destroy(loop->ev);
     mem_free(loop);
 }

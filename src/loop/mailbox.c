@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-static void deliver(struct loop *loop) {
+void loop_mailbox_deliver(struct loop *loop) {
     struct list batch = LIST_INIT(batch);
     struct list *node;
     pthread_mutex_lock(&loop->mailbox_lock);
@@ -15,8 +15,15 @@ static void deliver(struct loop *loop) {
     }
 }
 
+bool loop_mailbox_empty(struct loop *loop) {
+    pthread_mutex_lock(&loop->mailbox_lock);
+    bool empty = list_empty(&loop->mailbox);
+    pthread_mutex_unlock(&loop->mailbox_lock);
+    return empty;
+}
+
 static void on_wake(struct ev_loop *ev, ev_async *w UNUSED, int events UNUSED) {
-    deliver(ev_userdata(ev));
+    loop_mailbox_deliver(ev_userdata(ev));
 }
 
 void loop_mailbox_init(struct loop *loop) {
@@ -27,7 +34,6 @@ void loop_mailbox_init(struct loop *loop) {
 }
 
 void loop_mailbox_done(struct loop *loop) {
-    deliver(loop); // what was posted last
     ev_async_stop(loop->ev, &loop->mailbox_wake);
     pthread_mutex_destroy(&loop->mailbox_lock);
 }

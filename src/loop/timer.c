@@ -30,9 +30,8 @@ void loop_timer_init(struct loop_timer *t, struct loop *loop, const char *name, 
 void loop_timer_start(struct loop_timer *t, int64_t after_ms) {
     struct ev_loop *ev = t->loop->ev;
     ev_timer_stop(ev, watcher(t));
-    // libev counts from the time it looked at the clock last; after a long callback that is the past.
-    double behind = ev_time() - ev_now(ev);
-    ev_timer_set(watcher(t), (double)(after_ms > 0 ? after_ms : 0) / 1000.0 + (behind > 0 ? behind : 0), 0.);
+    ev_now_update(ev); // libev counts from when it looked at the clock last; after a long callback that is the past
+    ev_timer_set(watcher(t), (double)(after_ms > 0 ? after_ms : 0) / 1000.0, 0.);
     ev_timer_start(ev, watcher(t));
 }
 
