@@ -1,7 +1,8 @@
 /* jax: one process a worker around a coordinator, which is worker 0. All workers must succeed.
  *
- * COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID are what the Kubeflow operator sets and what a
- * program hands to jax.distributed.initialize(). JAX_* are the same facts under the names that JAX reads by itself. */
+ * COORDINATOR_ADDRESS, COORDINATOR_PORT, NUM_PROCESSES and PROCESS_ID are what the Kubeflow operator sets. JAX reads
+ * JAX_COORDINATOR_ADDRESS (host:port) by itself; the two numbers a program hands over, under either name:
+ * jax.distributed.initialize(num_processes=int(environ["JAX_NUM_PROCESSES"]), process_id=...). */
 #include "trainer_plugin.h"
 
 static int32_t validate(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
