@@ -1,7 +1,8 @@
 // Reading a tree. Every function takes NULL and wrong types calmly, so that a chain of them needs one check at its end.
 #include "json/internal.h"
 
-#include <errno.h>
+#include "base/mem.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,19 @@ const char *json_string(const struct json *node, const char *fallback) {
 }
 
 bool json_int(const struct json *node, int64_t *ret) {
-    return node != NULL && node->type == JSON_NUMBER && str_to_int64(node->text, INT64_MIN, INT64_MAX, ret);
+    if (node == NULL || node->type != JSON_NUMBER) {
+        return false;
+    }
+    if (str_to_int64(node->text, INT64_MIN, INT64_MAX, ret)) {
+        return true;
+    }
+    // 1e3 and 2.0 are whole as well, as far as a double can tell.
+    double v = strtod(node->text, NULL);
+    if (strpbrk(node->text, ".eE") == NULL || fabs(v) > 9007199254740991.0 || v != trunc(v)) {
+        return false;
+    }
+    *ret = (int64_t)v;
+    return true;
 }
 
 bool json_double(const struct json *node, double *ret) {
@@ -118,28 +131,56 @@ bool json_bool(const struct json *node, bool fallback) {
     return node != NULL && node->type == JSON_BOOL ? node->boolean : fallback;
 }
 
+// Whole numbers by their digits, since a double cannot hold long ones; others by their value.
 static bool same_number(const struct json *a, const struct json *b) {
-    return strcmp(a->text, b->text) == 0 || strtod(a->text, NULL) == strtod(b->text, NULL);
+    if (strcmp(a->text, b->text) == 0) {
+        return true;
+    }
+    double x = strtod(a->text, NULL);
+    bool whole = strpbrk(a->text, ".eE") == NULL && strpbrk(b->text, ".eE") == NULL;
+    return whole ? x == 0 && strtod(b->text, NULL) == 0 : isfinite(x) && x == strtod(b->text, NULL);
 }
 
 static bool same_array(const struct json *a, const struct json *b) {
     const struct json *y = b->first;
     JSON_EACH (x, a) {
-        if (y == NULL || !json_equal(x, y)) {
+        if (!json_equal(x, y)) {
             return false;
         }
         y = y->next;
     }
-    return y == NULL;
+    return true;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct json *const *x = a;
+    const struct json *const *y = b;
+    int order = strcmp((*x)->key, (*y)->key);
+    if (order == 0) {
+        order = (*x)->line != (*y)->line ? ((*x)->line < (*y)->line ? -1 : 1) : (*x)->column < (*y)->column ? -1 : 1;
+    }
+    return order;
+}
+
+const struct json **json_sorted(const struct json *object) {
+    const struct json **sorted = mem_realloc_array(NULL, object->count, sizeof(const struct json *));
+    size_t n = 0;
+    JSON_EACH (child, object) {
+        sorted[n++] = child;
+    }
+    qsort(sorted, n, sizeof(const struct json *), by_key);
+    return sorted;
 }
 
 static bool same_object(const struct json *a, const struct json *b) {
-    JSON_EACH (x, a) {
-        if (!json_equal(x, json_get(b, x->key))) {
+    CLEANUP(mem_free_ptr) const struct json **x = json_sorted(a);
+    CLEANUP(mem_free_ptr) const struct json **y = json_sorted(b);
+    for (size_t i = 0; i < a->count; i++) {
+        if (strcmp(x[i]->key, y[i]->key) != 0 || !json_equal(x[i], y[i])) {
             return false;
         }
     }
-    return a->count == b->count;
+    return true;
 }
 
 bool json_equal(const struct json *a, const struct json *b) {
@@ -156,9 +197,9 @@ bool json_equal(const struct json *a, const struct json *b) {
     case JSON_STRING:
         return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
     case JSON_ARRAY:
-        return same_array(a, b);
+        return a->count == b->count && same_array(a, b);
     case JSON_OBJECT:
-        return same_object(a, b);
+        return a->count == b->count && same_object(a, b);
     }
     return false;
 }

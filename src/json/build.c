@@ -1,9 +1,9 @@
 // Builds a tree while a reader reads: every limit holds before memory is taken.
 #include "json/internal.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,31 +25,44 @@ bool json_build_fail(struct json_build *b, const char *fmt, ...) {
     return err_fail(b->err, ERR_INVALID, b->code, "line %u, column %u: %s", b->line, b->column, text);
 }
 
-static bool check_text(struct json_build *b, const char *text, size_t n) {
-    if (memchr(text, '\0', n) != NULL) {
-        return json_build_fail(b, "a text contains NUL");
+int json_clip(const char *text, size_t max) {
+    return (int)str_utf8_valid(text, strnlen(text, max));
+}
+
+void json_build_locate(struct json_build *b, const char *text, size_t offset) {
+    b->line = b->column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        b->column = text[i] == '\n' ? 1 : b->column + 1;
+        b->line += text[i] == '\n';
     }
-    if (str_utf8_valid(text, n) != n) {
-        return json_build_fail(b, "a text is not valid UTF-8");
+}
+
+bool json_build_check_source(struct json_build *b, const char *text, size_t n) {
+    if (n > b->limits->max_bytes) {
+        return json_build_fail(b, "%zu bytes, more than %zu", n, b->limits->max_bytes);
+    }
+    size_t bad = str_utf8_valid(text, n);
+    if (bad != n) {
+        json_build_locate(b, text, bad);
+        return json_build_fail(b, "not valid UTF-8");
     }
     return true;
 }
 
-// Objects of a request are small; a big one is checked by the limit on nodes before this becomes slow.
-static bool key_is_new(struct json_build *b, const char *text, size_t n) {
-    JSON_EACH (child, b->open[b->depth - 1].node) {
-        if (strlen(child->key) == n && memcmp(child->key, text, n) == 0) {
-            return json_build_fail(b, "duplicate key \"%.80s\"", child->key);
-        }
+// The source is UTF-8; what its escapes can still bring in is NUL.
+static bool check_text(struct json_build *b, const char *text, size_t n) {
+    if (n != 0 && memchr(text, '\0', n) != NULL) {
+        return json_build_fail(b, "a text contains NUL");
     }
+    if (n > b->limits->max_bytes - b->bytes) {
+        return json_build_fail(b, "more than %zu bytes of text", b->limits->max_bytes);
+    }
+    b->bytes += n;
     return true;
 }
 
 bool json_build_key(struct json_build *b, const char *text, size_t n) {
-    if (b->open[b->depth - 1].node->count >= 20000) {
-        return json_build_fail(b, "an object has more than 20000 members");
-    }
-    if (!check_text(b, text, n) || !key_is_new(b, text, n)) {
+    if (!check_text(b, text, n)) {
         return false;
     }
     b->key = arena_strndup(b->arena, text, n);
@@ -57,10 +70,7 @@ bool json_build_key(struct json_build *b, const char *text, size_t n) {
 }
 
 static struct json *add(struct json_build *b, enum json_type type) {
-    if (b->depth == 0 && b->root != NULL) {
-        json_build_fail(b, "there is something after the value");
-        return NULL;
-    }
+    assert(b->depth != 0 || b->root == NULL);
     if (++b->nodes > b->limits->max_nodes) {
         json_build_fail(b, "more than %u values", b->limits->max_nodes);
         return NULL;
@@ -88,8 +98,12 @@ static struct json *add(struct json_build *b, enum json_type type) {
     return node;
 }
 
+static bool has_text(enum json_type type) {
+    return type == JSON_STRING || type == JSON_NUMBER;
+}
+
 bool json_build_scalar(struct json_build *b, enum json_type type, const char *text, size_t n, bool boolean) {
-    if (type == JSON_STRING && !check_text(b, text, n)) {
+    if (has_text(type) && !check_text(b, text, n)) {
         return false;
     }
     struct json *node = add(b, type);
@@ -97,7 +111,7 @@ bool json_build_scalar(struct json_build *b, enum json_type type, const char *te
         return false;
     }
     node->boolean = boolean;
-    if (type == JSON_STRING || type == JSON_NUMBER) {
+    if (has_text(type)) {
         node->text = arena_strndup(b->arena, text, n);
         node->length = n;
     }
@@ -119,42 +133,51 @@ bool json_build_begin(struct json_build *b, enum json_type type) {
     return true;
 }
 
-bool json_build_end(struct json_build *b) {
-    b->depth--;
+static bool keys_differ(struct json_build *b, const struct json *object) {
+    if (object->count < 2) {
+        return true;
+    }
+    CLEANUP(mem_free_ptr) const struct json **sorted = json_sorted(object);
+    for (size_t i = 1; i < object->count; i++) {
+        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0) {
+            b->line = sorted[i]->line;
+            b->column = sorted[i]->column;
+            return json_build_fail(b, "duplicate key \"%.*s\"", json_clip(sorted[i]->key, 80), sorted[i]->key);
+        }
+    }
     return true;
 }
 
-static size_t digits(const char *p, size_t n, size_t i) {
-    while (i < n && p[i] >= '0' && p[i] <= '9') {
-        i++;
-    }
-    return i;
+bool json_build_end(struct json_build *b) {
+    const struct json *node = b->open[--b->depth].node;
+    return node->type != JSON_OBJECT || keys_differ(b, node);
 }
 
-bool json_number_valid(const char *p, size_t n) {
-    size_t i = n > 0 && p[0] == '-' ? 1 : 0;
-    size_t start = i;
-    i = digits(p, n, i);
-    if (i == start || (p[start] == '0' && i > start + 1)) {
+bool json_build_copy(struct json_build *b, const struct json *node) {
+    b->bytes += node->length;
+    if (b->bytes > b->limits->max_bytes) {
+        return json_build_fail(b, "more than %zu bytes of text", b->limits->max_bytes);
+    }
+    if (node->type != JSON_ARRAY && node->type != JSON_OBJECT) {
+        struct json *copy = add(b, node->type);
+        if (copy == NULL) {
+            return false;
+        }
+        copy->text = node->text;
+        copy->length = node->length;
+        copy->boolean = node->boolean;
+        return true;
+    }
+    if (!json_build_begin(b, node->type)) {
         return false;
     }
-    if (i < n && p[i] == '.') {
-        start = ++i;
-        i = digits(p, n, i);
-        if (i == start) {
+    JSON_EACH (child, node) {
+        b->key = child->key;
+        b->bytes += child->key != NULL ? strlen(child->key) : 0;
+        if (!json_build_copy(b, child)) {
             return false;
         }
     }
-    if (i < n && (p[i] == 'e' || p[i] == 'E')) {
-        i++;
-        if (i < n && (p[i] == '+' || p[i] == '-')) {
-            i++;
-        }
-        start = i;
-        i = digits(p, n, i);
-        if (i == start) {
-            return false;
-        }
-    }
-    return i == n;
+    b->depth--; // its keys differ: they were checked when it was built
+    return true;
 }

@@ -38,7 +38,8 @@ extern const struct json_limits json_limits_default; // 4 MiB, depth 64, 400,000
 // Errors: ERR_INVALID "BAD_JSON"/"BAD_YAML" with "line L, column C: ..."; over a limit too.
 bool json_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits, const struct json **ret,
                 struct err *err) MUST_CHECK;
-// YAML 1.2 core schema: plain null/true/false/numbers are typed, quoted ones are strings; anchors and aliases are
+// YAML 1.2 core schema: plain null/true/false/numbers are typed (+1, .5 and 1. too; 0x10, .inf and the ambiguous 0644
+// are strings), quoted ones are strings; anchors and aliases are
 // expanded within the limits; tags other than !!str/int/float/bool/null/map/seq, and several documents, are errors.
 // Empty input gives NULL type. JSON is accepted, being YAML.
 bool json_parse_yaml(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
@@ -74,7 +75,7 @@ bool json_equal(const struct json *a, const struct json *b);      // by meaning,
 struct json_writer {
     struct str *out;
     uint32_t depth;
-    bool bad, done; // done: the one value at the top is there or begun
+    bool bad, done;                // done: the one value at the top is there or begun
     uint64_t is_object, has_items; // a bit a level
     bool after_key;
 };
@@ -84,7 +85,7 @@ void json_end_object(struct json_writer *w);
 void json_begin_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *key);
-void json_add_string(struct json_writer *w, const char *text); // NULL writes null
+void json_add_string(struct json_writer *w, const char *text); // NULL writes null; bytes that are not UTF-8, U+FFFD
 void json_add_bytes(struct json_writer *w, const char *text, size_t n);
 void json_add_int(struct json_writer *w, int64_t value);
 void json_add_double(struct json_writer *w, double value); // shortest that reads back; NaN/Inf as strings

@@ -3,32 +3,56 @@
 
 #include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static void write_text(struct str *out, const char *p, size_t n) {
-    static const char digits[] = "0123456789abcdef";
+// The length of the character at p if it is a control or a line break to anyone (C0, DEL, C1, the separators U+2028 and
+// U+2029, the byte order mark, non-characters), otherwise 0. A YAML reader would refuse or fold it when written raw.
+static size_t special(const unsigned char *p, size_t left, unsigned *ret_code) {
+    if (p[0] < 0x20 || p[0] == 0x7f) {
+        *ret_code = p[0];
+        return 1;
+    }
+    if (p[0] == 0xc2 && left >= 2 && p[1] < 0xa0) {
+        *ret_code = p[1];
+        return 2;
+    }
+    if ((p[0] == 0xe2 || p[0] == 0xef) && left >= 3) {
+        unsigned code = (p[0] & 15U) << 12 | (p[1] & 63U) << 6 | (p[2] & 63U);
+        *ret_code = code;
+        return (code & ~1U) == 0x2028 || code == 0xfeff || code >= 0xfffe ? 3 : 0;
+    }
+    return 0;
+}
+
+static void write_escape(struct str *out, unsigned code) {
+    static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    if (code < sizeof letters && letters[code] != 0) {
+        str_add_char(out, '\\');
+        str_add_char(out, letters[code]);
+    } else {
+        str_printf(out, "\\u%04x", code);
+    }
+}
+
+void json_write_text(struct str *out, const char *text, size_t n) {
+    const unsigned char *p = (const unsigned char *)text;
+    size_t plain = 0; // from here on nothing was written yet
     str_add_char(out, '"');
-    size_t plain = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)p[i];
-        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
+    for (size_t i = 0; i < n;) {
+        unsigned code = 0;
+        size_t length = special(p + i, n - i, &code);
+        if (length != 0) {
+            str_add_bytes(out, p + plain, i - plain);
+            write_escape(out, code);
+            plain = i += length;
             continue;
         }
-        str_add_bytes(out, p + plain, i - plain);
-        plain = i + 1;
-        static const char shorts[] = "\bb\tt\nn\ff\rr\"\"\\\\";
-        const char *s = c != 0 ? strchr(shorts, c) : NULL;
-        while (s != NULL && (s - shorts) % 2 != 0) {
-            s = strchr(s + 1, c);
+        if (p[i] == '"' || p[i] == '\\') {
+            str_add_bytes(out, p + plain, i - plain);
+            str_add_char(out, '\\');
+            plain = i;
         }
-        if (s != NULL) {
-            char escape[2] = {'\\', s[1]};
-            str_add_bytes(out, escape, 2);
-        } else {
-            char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
-            str_add_bytes(out, escape, 6);
-        }
+        i++;
     }
     str_add_bytes(out, p + plain, n - plain);
     str_add_char(out, '"');
@@ -47,12 +71,6 @@ static void line_break(struct str *out, const struct style *style, size_t depth)
     }
 }
 
-static int by_key(const void *a, const void *b) {
-    const struct json *const *x = a;
-    const struct json *const *y = b;
-    return strcmp((*x)->key, (*y)->key);
-}
-
 static void write_node(struct str *out, const struct json *node, const struct style *style, size_t depth);
 
 static void write_member(struct str *out, const struct json *child, const struct style *style, size_t depth,
@@ -62,7 +80,7 @@ static void write_member(struct str *out, const struct json *child, const struct
     }
     line_break(out, style, depth + 1);
     if (child->key != NULL) {
-        write_text(out, child->key, strlen(child->key));
+        json_write_text(out, child->key, strlen(child->key));
         str_add(out, style->pretty ? ": " : ":");
     }
     write_node(out, child, style, depth + 1);
@@ -77,16 +95,10 @@ static void write_children(struct str *out, const struct json *node, const struc
         }
         return;
     }
-    const struct json **sorted = mem_realloc_array(NULL, node->count, sizeof(const struct json *));
-    size_t n = 0;
-    JSON_EACH (child, node) {
-        sorted[n++] = child;
-    }
-    qsort(sorted, n, sizeof(const struct json *), by_key);
-    for (size_t i = 0; i < n; i++) {
+    CLEANUP(mem_free_ptr) const struct json **sorted = json_sorted(node);
+    for (size_t i = 0; i < node->count; i++) {
         write_member(out, sorted[i], style, depth, i == 0);
     }
-    mem_free(sorted);
 }
 
 static void write_node(struct str *out, const struct json *node, const struct style *style, size_t depth) {
@@ -101,7 +113,7 @@ static void write_node(struct str *out, const struct json *node, const struct st
         str_add(out, node->text);
         return;
     case JSON_STRING:
-        write_text(out, node->text, node->length);
+        json_write_text(out, node->text, node->length);
         return;
     case JSON_ARRAY:
     case JSON_OBJECT:
@@ -127,87 +139,4 @@ void json_write_canonical(struct str *out, const struct json *node) {
 void json_write_pretty(struct str *out, const struct json *node) {
     write_node(out, node, &(struct style){.pretty = true}, 0);
     str_add_char(out, '\n');
-}
-
-// ---- YAML
-// ---------------------------------------------------------------------------------------------------------------------
-
-// Words and signs that another reader could take for something else than text.
-static bool is_plain(const char *p, size_t n) {
-    static const char *const words[] = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "nan", "inf"};
-    if (n == 0 || n > 60 || strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") != n) {
-        return false;
-    }
-    if (strchr("0123456789.-+", p[0]) != NULL) {
-        return p[0] == '/';
-    }
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (str_same_nocase(words[i], p)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void yaml_text(struct str *out, const char *p, size_t n) {
-    if (is_plain(p, n)) {
-        str_add_bytes(out, p, n);
-    } else {
-        write_text(out, p, n); // a JSON text is a YAML one
-    }
-}
-
-static void yaml_indent(struct str *out, size_t depth) {
-    for (size_t i = 0; i < depth; i++) {
-        str_add(out, "  ");
-    }
-}
-
-static bool is_block(const struct json *node) {
-    return (node->type == JSON_ARRAY || node->type == JSON_OBJECT) && node->count != 0;
-}
-
-static void yaml_leaf(struct str *out, const struct json *node) {
-    if (node->type == JSON_STRING) {
-        yaml_text(out, node->text, node->length);
-    } else {
-        json_write(out, node);
-    }
-    str_add_char(out, '\n');
-}
-
-// at_start: the cursor already stands where the first line of the block begins.
-static void yaml_block(struct str *out, const struct json *node, size_t depth, bool at_start) {
-    JSON_EACH (child, node) {
-        if (!at_start) {
-            yaml_indent(out, depth);
-        }
-        at_start = false;
-        if (node->type == JSON_ARRAY) {
-            str_add(out, "- ");
-            if (is_block(child)) {
-                yaml_block(out, child, depth + 1, true);
-            } else {
-                yaml_leaf(out, child);
-            }
-            continue;
-        }
-        yaml_text(out, child->key, strlen(child->key));
-        str_add_char(out, ':');
-        if (is_block(child)) {
-            str_add_char(out, '\n');
-            yaml_block(out, child, depth + 1, false);
-        } else {
-            str_add_char(out, ' ');
-            yaml_leaf(out, child);
-        }
-    }
-}
-
-void json_write_yaml(struct str *out, const struct json *node) {
-    if (is_block(node)) {
-        yaml_block(out, node, 0, false);
-    } else {
-        yaml_leaf(out, node);
-    }
 }

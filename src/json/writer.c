@@ -74,9 +74,22 @@ void json_end_array(struct json_writer *w) {
     end(w, false);
 }
 
+// What comes from a program's output or a file may be anything: a byte that is not UTF-8 becomes U+FFFD.
 static void text(struct json_writer *w, const char *p, size_t n) {
-    const struct json node = {.type = JSON_STRING, .text = p, .length = n};
-    json_write(w->out, &node);
+    size_t good = str_utf8_valid(p, n);
+    if (good == n) {
+        json_write_text(w->out, p, n);
+        return;
+    }
+    CLEANUP(str_done) struct str repaired = STR_INIT;
+    for (size_t at = 0; at < n; at += good + 1) {
+        good = str_utf8_valid(p + at, n - at);
+        str_add_bytes(&repaired, p + at, good);
+        if (at + good < n) {
+            str_add(&repaired, "\xef\xbf\xbd");
+        }
+    }
+    json_write_text(w->out, repaired.data, repaired.len);
 }
 
 void json_key(struct json_writer *w, const char *key) {

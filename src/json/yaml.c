@@ -1,9 +1,7 @@
-// YAML to the same tree, with libyaml's events. Core schema; aliases are expanded by replaying what was built, within
-// the limits.
+// YAML to the same tree, with libyaml's events. Core schema; aliases are expanded by building again, within the limits.
 #include "json/internal.h"
 
 #include "base/hash.h"
-#include "base/mem.h"
 
 #include <string.h>
 #include <yaml.h>
@@ -13,50 +11,9 @@ struct reader {
     yaml_parser_t parser;
     struct hash anchors; // name -> node
     bool expect_key[JSON_DEPTH_MAX + 1];
-    const char *pending_anchor; // of the collection that is about to begin
 };
 
-// ---- Plain scalars by the core schema
-// ------------------------------------------------------------------------------------
-
-static bool one_of(const char *text, const char *const *words) {
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum json_type plain_type(const char *text, size_t n, bool *ret_boolean) {
-    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
-    static const char *const trues[] = {"true", "True", "TRUE", NULL};
-    static const char *const falses[] = {"false", "False", "FALSE", NULL};
-    *ret_boolean = one_of(text, trues);
-    if (one_of(text, nulls)) {
-        return JSON_NULL;
-    }
-    if (*ret_boolean || one_of(text, falses)) {
-        return JSON_BOOL;
-    }
-    return json_number_valid(text, n) ? JSON_NUMBER : JSON_STRING;
-}
-
-static bool scalar_type(struct reader *r, const yaml_event_t *e, enum json_type *ret, bool *ret_boolean) {
-    const char *text = (const char *)e->data.scalar.value;
-    const char *tag = (const char *)e->data.scalar.tag;
-    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    *ret_boolean = false;
-    *ret = JSON_STRING;
-    if (tag == NULL) {
-        if (plain) {
-            *ret = plain_type(text, e->data.scalar.length, ret_boolean);
-        }
-        return true;
-    }
-    if (strcmp(tag, YAML_STR_TAG) == 0 || strcmp(tag, "!") == 0) {
-        return true;
-    }
+static bool resolve(struct reader *r, const yaml_event_t *e, struct json_plain *ret) {
     static const struct {
         const char *tag;
         enum json_type type;
@@ -64,32 +21,26 @@ static bool scalar_type(struct reader *r, const yaml_event_t *e, enum json_type 
                 {YAML_BOOL_TAG, JSON_BOOL},
                 {YAML_INT_TAG, JSON_NUMBER},
                 {YAML_FLOAT_TAG, JSON_NUMBER}};
-    enum json_type is = plain_type(text, e->data.scalar.length, ret_boolean);
-    for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
+    const char *text = (const char *)e->data.scalar.value;
+    const char *tag = (const char *)e->data.scalar.tag;
+    size_t n = e->data.scalar.length;
+    bool plain = tag == NULL && e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    json_plain(ret, text, n);
+    if (plain) {
+        return true;
+    }
+    for (size_t i = 0; tag != NULL && i < ARRAY_LEN(tags); i++) {
         if (strcmp(tag, tags[i].tag) == 0) {
-            *ret = tags[i].type;
-            return is == tags[i].type || json_build_fail(&r->build, "\"%.60s\" is not what its tag says", text);
+            return ret->type == tags[i].type ||
+                   json_build_fail(&r->build, "\"%.*s\" is not what its tag says", json_clip(text, 60), text);
         }
     }
-    return json_build_fail(&r->build, "tag %.60s is not supported", tag);
-}
-
-// ---- Anchors and aliases
-// -------------------------------------------------------------------------------------------------------
-
-static bool replay(struct json_build *b, const struct json *node) {
-    if (node->type != JSON_ARRAY && node->type != JSON_OBJECT) {
-        return json_build_scalar(b, node->type, node->text, node->length, node->boolean);
-    }
-    if (!json_build_begin(b, node->type)) {
-        return false;
-    }
-    JSON_EACH (child, node) {
-        if ((node->type == JSON_OBJECT && !json_build_key(b, child->key, strlen(child->key))) || !replay(b, child)) {
-            return false;
-        }
-    }
-    return json_build_end(b);
+    ret->type = JSON_STRING;
+    ret->text = text;
+    ret->n = n;
+    ret->boolean = false;
+    return tag == NULL || strcmp(tag, YAML_STR_TAG) == 0 || strcmp(tag, "!") == 0 ||
+           json_build_fail(&r->build, "tag %.*s is not supported", json_clip(tag, 60), tag);
 }
 
 static void remember(struct reader *r, const char *anchor, struct json *node) {
@@ -110,9 +61,6 @@ static bool is_open(const struct json_build *b, const struct json *node) {
     }
     return false;
 }
-
-// ---- Events
-// ----------------------------------------------------------------------------------------------------------------------
 
 // In a mapping keys and values take turns. true: the next thing is a key.
 static bool *turn(struct reader *r) {
@@ -138,9 +86,8 @@ static bool on_scalar(struct reader *r, const yaml_event_t *e) {
         *turn(r) = false;
         return json_build_key(&r->build, text, n);
     }
-    enum json_type type;
-    bool boolean;
-    if (!scalar_type(r, e, &type, &boolean) || !json_build_scalar(&r->build, type, text, n, boolean)) {
+    struct json_plain is;
+    if (!resolve(r, e, &is) || !json_build_scalar(&r->build, is.type, is.text, is.n, is.boolean)) {
         return false;
     }
     remember(r, (const char *)e->data.scalar.anchor, newest(&r->build));
@@ -159,7 +106,7 @@ static bool on_alias(struct reader *r, const yaml_event_t *e) {
     if (is_open(&r->build, node)) {
         return json_build_fail(&r->build, "alias *%.60s contains itself", name);
     }
-    return replay(&r->build, node) && value_done(r);
+    return json_build_copy(&r->build, node) && value_done(r);
 }
 
 static bool on_begin(struct reader *r, enum json_type type, const char *anchor, const char *tag,
@@ -168,7 +115,7 @@ static bool on_begin(struct reader *r, enum json_type type, const char *anchor, 
         return json_build_fail(&r->build, "a key must be plain text");
     }
     if (tag != NULL && strcmp(tag, expected_tag) != 0 && strcmp(tag, "!") != 0) {
-        return json_build_fail(&r->build, "tag %.60s is not supported", tag);
+        return json_build_fail(&r->build, "tag %.*s is not supported", json_clip(tag, 60), tag);
     }
     if (!json_build_begin(&r->build, type)) {
         return false;
@@ -200,20 +147,24 @@ static bool on_event(struct reader *r, const yaml_event_t *e) {
     }
 }
 
-static bool parser_error(struct reader *r) {
-    r->build.line = (uint32_t)r->parser.problem_mark.line + 1;
-    r->build.column = (uint32_t)r->parser.problem_mark.column + 1;
+static bool parser_error(struct reader *r, const char *text) {
+    if (r->parser.error == YAML_READER_ERROR) { // has an offset only
+        json_build_locate(&r->build, text, r->parser.problem_offset);
+    } else {
+        r->build.line = (uint32_t)r->parser.problem_mark.line + 1;
+        r->build.column = (uint32_t)r->parser.problem_mark.column + 1;
+    }
     return json_build_fail(&r->build, "%s%s%s", r->parser.context != NULL ? r->parser.context : "",
                            r->parser.context != NULL ? ", " : "",
                            r->parser.problem != NULL ? r->parser.problem : "cannot be read");
 }
 
 // Reads up to the end of a document. *ret_end: the stream has ended.
-static bool read_document(struct reader *r, bool *ret_end) {
+static bool read_document(struct reader *r, const char *text, bool *ret_end) {
     for (;;) {
         yaml_event_t e;
         if (!yaml_parser_parse(&r->parser, &e)) {
-            return parser_error(r);
+            return parser_error(r, text);
         }
         yaml_event_type_t type = e.type;
         bool ok = on_event(r, &e);
@@ -228,38 +179,66 @@ static bool read_document(struct reader *r, bool *ret_end) {
     }
 }
 
+// YAML readers trip over what JSON writers like: surrogate pairs, tabs, keys longer than a line. So what looks like
+// JSON is tried as JSON; what it then turns out not to be, YAML's reader judges.
+static bool is_json(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
+                    const struct json **ret) {
+    size_t i = 0;
+    while (i < n && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t')) {
+        i++;
+    }
+    CLEANUP(err_done) struct err ignored = ERR_INIT;
+    return i < n && (text[i] == '{' || text[i] == '[') && json_parse(a, text, n, limits, ret, &ignored);
+}
+
+static bool read_all(struct reader *r, const char *text, size_t n, const struct json **ret_first, size_t *ret_count) {
+    struct json *last = NULL;
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)(n != 0 ? text : ""), n);
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    for (bool end = false; !end;) {
+        r->build.root = NULL;
+        hash_done(&r->anchors);
+        if (!read_document(r, text, &end)) {
+            return false;
+        }
+        struct json *root = r->build.root;
+        if (root == NULL) {
+            continue;
+        }
+        if (last == NULL) {
+            *ret_first = root;
+        } else {
+            last->next = root;
+        }
+        last = root;
+        ++*ret_count;
+    }
+    return true;
+}
+
 bool json_parse_yaml_all(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
                          const struct json **ret_first, size_t *ret_count, struct err *err) {
     struct reader r = {0};
-    struct json *first = NULL;
-    struct json *last = NULL;
+    const struct json *first = NULL;
     size_t count = 0;
     json_build_init(&r.build, a, limits, "BAD_YAML", err);
-    if (n > limits->max_bytes) {
-        return json_build_fail(&r.build, "%zu bytes, more than %zu", n, limits->max_bytes);
+    if (!json_build_check_source(&r.build, text, n)) {
+        return false;
     }
-    if (!yaml_parser_initialize(&r.parser)) {
-        return json_build_fail(&r.build, "no memory for the parser");
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { // a byte order mark
+        text += 3;
+        n -= 3;
     }
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
-    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-    bool ok = true;
-    for (bool end = false; ok && !end;) {
-        r.build.root = NULL;
+    bool ok = is_json(a, text, n, limits, &first);
+    if (ok) {
+        count = 1;
+    } else if (!yaml_parser_initialize(&r.parser)) {
+        ok = json_build_fail(&r.build, "no memory for the parser");
+    } else {
+        ok = read_all(&r, text, n, &first, &count);
         hash_done(&r.anchors);
-        ok = read_document(&r, &end);
-        if (ok && r.build.root != NULL) {
-            if (last != NULL) {
-                last->next = r.build.root;
-            } else {
-                first = r.build.root;
-            }
-            last = r.build.root;
-            count++;
-        }
+        yaml_parser_delete(&r.parser);
     }
-    hash_done(&r.anchors);
-    yaml_parser_delete(&r.parser);
     if (ok) {
         *ret_first = first;
         *ret_count = count;
