@@ -48,6 +48,7 @@ TABLE
         lib_packages pytorch
         cat <<'TABLE'
 openmpi-bin command mpirun
+libopenmpi-dev command mpicc
 TABLE
         ;;
     *)
