@@ -379,7 +379,7 @@ static void child(const struct check *c, const struct subject *s, int fd) {
     alarm(TIME_LIMIT_S);
     enum verdict v = c->run(s, &why);
     (void)fd_write_all(fd, str_text(&why), why.len); // only the explanation is lost
-    _exit(v);
+    _exit((int)v);
 }
 
 static enum verdict judge(int status, struct str *why) {

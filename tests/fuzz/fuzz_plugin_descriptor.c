@@ -69,6 +69,8 @@ static int32_t never_plan(const struct trainer_host *host, struct trainer_self *
     return never(host, self, spec, errors);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input in = {.data = data, .left = size};
     struct trainer_role roles[ROWS + 1] = {0};

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct json_limits limits = {.max_bytes = 64 * 1024, .max_depth = 32, .max_nodes = 4096};
     const uint8_t *nul = size != 0 ? memchr(data, 0, size) : NULL;
