@@ -34,7 +34,6 @@ void loop_note_time(struct loop *loop, const char *name, int64_t took_ns);
 
 void loop_mailbox_init(struct loop *loop);
 void loop_mailbox_done(struct loop *loop);
-void loop_mailbox_deliver(struct loop *loop);
 bool loop_mailbox_empty(struct loop *loop);
 void loop_deferred_init(struct loop *loop);
 void loop_deferred_run(struct loop *loop);

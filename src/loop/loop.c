@@ -27,7 +27,7 @@ void loop_free(struct loop *loop) {
     }
     do { // each of the three may give the others something to do
         loop_workers_done(loop);
-        loop_mailbox_deliver(loop);
+        loop_deliver(loop);
         loop_deferred_run(loop);
     } while (loop->workers != NULL || !loop_mailbox_empty(loop) || !list_empty(&loop->deferred));
     loop_mailbox_done(loop);

@@ -86,6 +86,8 @@ struct loop_message {
     void (*fn)(struct loop_message *message);
 };
 void loop_post(struct loop *loop, struct loop_message *message);
+// Delivers what was posted so far at once: for shutdown, when a sender has been joined and its messages must not outlive it.
+void loop_deliver(struct loop *loop);
 
 // Work on a small pool of threads (2): run() sees only what was copied into the struct around it; done() runs on
 // the loop thread, always, exactly once.

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-void loop_mailbox_deliver(struct loop *loop) {
+void loop_deliver(struct loop *loop) {
     struct list batch = LIST_INIT(batch);
     struct list *node;
     pthread_mutex_lock(&loop->mailbox_lock);
@@ -23,7 +23,7 @@ bool loop_mailbox_empty(struct loop *loop) {
 }
 
 static void on_wake(struct ev_loop *ev, ev_async *w UNUSED, int events UNUSED) {
-    loop_mailbox_deliver(ev_userdata(ev));
+    loop_deliver(ev_userdata(ev));
 }
 
 void loop_mailbox_init(struct loop *loop) {

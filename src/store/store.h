@@ -22,7 +22,8 @@ struct store_job { // fixed for a job's life. Texts may be NULL unless said othe
     const char *group, *request_id, *labels_json, *warnings_json;
     const char *spec_hash, *spec_json; // never NULL
     int64_t created_ns, ordinal;
-    int64_t ttl_ns; // run_policy.ttl_after_finished, -1: none. Kept in a column of its own: wanted at load of terminal jobs too
+    int64_t ttl_ns; // run_policy.ttl_after_finished, -1: none. Kept in a column of its own: wanted at load of terminal
+                    // jobs too
     bool external;
 };
 
@@ -83,10 +84,11 @@ void store_commit(struct store *s, struct store_batch *take_batch, bool may_fail
 // Reads, answered in order behind queued writes. Rows are borrowed for the callback. `each` may be called many times,
 // then done once (err NULL when all is well). To give up: store_cancel.
 struct store_read;
-// Each transition comes with its job's row (spec_json NULL), also when the job has been deleted: the row of a deleted job stays in
-// the file, marked, until retention has removed its last transition (store_load does not report it).
+// Each transition comes with its job's row (spec_json NULL), also when the job has been deleted: the row of a deleted
+// job stays in the file, marked, until retention has removed its last transition (store_load does not report it).
 struct store_read *store_read_transitions(struct store *s, int64_t after_sequence, size_t limit,
-                                          void (*each)(void *ctx, const struct store_transition *t, const struct store_job *job),
+                                          void (*each)(void *ctx, const struct store_transition *t,
+                                                       const struct store_job *job),
                                           void (*done)(void *ctx, const struct err *err), void *ctx);
 // done(spec_json NULL, err) when the uid is unknown.
 struct store_read *store_read_spec(struct store *s, const char *uid,
