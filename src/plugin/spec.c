@@ -76,31 +76,48 @@ static char *role_field(const struct job_spec *spec, size_t index, const char *m
     return mem_printf("roles[%zu].%s", position_of(spec, index), member);
 }
 
-static void check_role(const struct trainer_plugin *p, const struct job_spec *spec, size_t index, const char *known,
-                       struct err *err) {
-    const struct spec_role *given = &spec->roles[index];
-    const struct trainer_role *role = find_role(p, given->name);
-    CLEANUP(mem_free_ptr) char *name_field = role_field(spec, index, "name");
-    CLEANUP(mem_free_ptr) char *replicas_field = role_field(spec, index, "replicas");
-    if (role == NULL) {
-        const char *nearest = nearest_role(p, given->name);
-        err_violate(err, name_field, "runtime %s has no role \"%.*s\"%s%s%s (roles: %s)", p->name,
-                    text_cut(given->name, SHOWN_MAX), given->name, nearest != NULL ? ", did you mean \"" : "",
-                    nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "", known);
-        return;
-    }
+static bool is_second(const struct trainer_plugin *p, const struct job_spec *spec, size_t index) {
     for (size_t i = 0; i < index; i++) {
-        if (find_role(p, spec->roles[i].name) == role) {
-            err_violate(err, name_field, "role %s is given twice (roles: %s)", role->name, known);
+        if (find_role(p, spec->roles[i].name) == find_role(p, spec->roles[index].name)) {
+            return true;
         }
     }
-    if (role->max_replicas != 0 && given->replicas > (int64_t)role->max_replicas) {
-        err_violate(err, replicas_field, "role %s takes at most %u, not %d (roles: %s)", role->name, role->max_replicas,
-                    given->replicas, known);
+    return false;
+}
+
+static void unknown_role(const struct trainer_plugin *p, const struct job_spec *spec, size_t index, const char *known,
+                         struct err *err) {
+    const char *name = spec->roles[index].name;
+    const char *nearest = nearest_role(p, name);
+    CLEANUP(mem_free_ptr) char *field = role_field(spec, index, "name");
+    err_violate(err, field, "runtime %s has no role \"%.*s\"%s%s%s (roles: %s)", p->name, text_cut(name, SHOWN_MAX),
+                name, nearest != NULL ? ", did you mean \"" : "", nearest != NULL ? nearest : "",
+                nearest != NULL ? "\"?" : "", known);
+}
+
+static void check_role(const struct trainer_plugin *p, const struct job_spec *spec, size_t index, struct err *err) {
+    const struct trainer_role *role = find_role(p, spec->roles[index].name);
+    int64_t n = spec->roles[index].replicas;
+    bool second = role != NULL && is_second(p, spec, index);
+    bool many = role != NULL && role->max_replicas != 0 && n > (int64_t)role->max_replicas;
+    bool few = role != NULL && n < (int64_t)role->min_replicas;
+    if (role != NULL && !second && !many && !few) {
+        return;
     }
-    if (given->replicas < (int64_t)role->min_replicas) {
-        err_violate(err, replicas_field, "role %s takes at least %u, not %d (roles: %s)", role->name,
-                    role->min_replicas, given->replicas, known);
+    CLEANUP(str_done) struct str known = STR_INIT;
+    CLEANUP(mem_free_ptr) char *replicas = role_field(spec, index, "replicas");
+    describe_roles(p, &known);
+    if (role == NULL) {
+        unknown_role(p, spec, index, str_text(&known), err);
+        return;
+    }
+    if (second) {
+        CLEANUP(mem_free_ptr) char *field = role_field(spec, index, "name");
+        err_violate(err, field, "role %s is given twice (roles: %s)", role->name, str_text(&known));
+    }
+    if (many || few) {
+        err_violate(err, replicas, "role %s takes at %s %u, not %lld (roles: %s)", role->name, many ? "most" : "least",
+                    many ? role->max_replicas : role->min_replicas, (long long)n, str_text(&known));
     }
 }
 
@@ -114,13 +131,13 @@ static bool has_role(const struct trainer_plugin *p, const struct job_spec *spec
 }
 
 static void check_roles(const struct trainer_plugin *p, const struct job_spec *spec, struct err *err) {
-    CLEANUP(str_done) struct str known = STR_INIT;
-    describe_roles(p, &known);
     for (size_t i = 0; i < spec->role_count; i++) {
-        check_role(p, spec, i, str_text(&known), err);
+        check_role(p, spec, i, err);
     }
     for (const struct trainer_role *role = p->roles; role->name != NULL; role++) {
         if (role->required != 0 && !has_role(p, spec, role)) {
+            CLEANUP(str_done) struct str known = STR_INIT;
+            describe_roles(p, &known);
             err_violate(err, "roles", "runtime %s needs a role %s (roles: %s)", p->name, role->name, str_text(&known));
         }
     }
