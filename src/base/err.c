@@ -64,17 +64,17 @@ bool err_violate(struct err *err, const char *field, const char *fmt, ...) {
     char *description = format(fmt, ap);
     va_end(ap);
     size_t n = err->violation_count++;
-    if (n >= ERR_VIOLATIONS_MAX) {
+    if (n < ERR_VIOLATIONS_MAX) {
+        err->violations = mem_realloc_array(err->violations, n + 1, sizeof *err->violations);
+        err->violations[n] = (struct err_violation){.field = mem_strdup(field), .description = description};
+    } else {
         mem_free(description);
-        return false;
     }
-    err->violations = mem_realloc_array(err->violations, n + 1, sizeof *err->violations);
-    err->violations[n] = (struct err_violation){.field = mem_strdup(field), .description = description};
     if (n == 0 && !err_set(err)) {
         err->code = ERR_INVALID;
         err->reason = "INVALID_SPEC";
     }
-    // The message names the first one in full and counts the rest: details carry them all.
+    // The message names the first one in full and counts the rest: the details carry as many as fit.
     mem_free(err->message);
     const struct err_violation *first = &err->violations[0];
     err->message = err->violation_count == 1 ? mem_printf("%s: %s", first->field, first->description)

@@ -31,8 +31,9 @@ bool log_enabled(enum log_level level) {
 }
 
 // A client's text must not forge lines or steer a terminal. C1 controls are c2 80 to c2 9f in UTF-8.
-static bool control(unsigned char before, unsigned char c) {
-    return c < 0x20 || c == 0x7f || (before == 0xc2 && c >= 0x80 && c < 0xa0);
+static bool control(unsigned char before, const unsigned char *p) {
+    return *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) ||
+           (before == 0xc2 && *p >= 0x80 && *p < 0xa0);
 }
 
 void log_write(enum log_level level, const char *room, const char *fmt, ...) {
@@ -50,7 +51,7 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...) {
     size_t n = (size_t)snprintf(line, 128, "%s %-5s %.32s: ", when, names[level], room);
     unsigned char before = 0;
     for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; before = *p++) {
-        if (control(before, *p)) {
+        if (control(before, p)) {
             n += (size_t)snprintf(line + n, 5, "\\x%02x", *p);
         } else {
             line[n++] = (char)*p;
