@@ -185,18 +185,20 @@ struct trainer_functions {
 };
 
 struct trainer_plugin {
+    /* Filled by TRAINER_PLUGIN_HEAD. */
     uint32_t magic;
     uint16_t abi_major, abi_minor;
-    uint32_t size;       /* of this struct as the plugin was compiled */
-    uint32_t flags;      /* 0 */
-    const char *name;    /* the runtime: [a-z][a-z0-9-]{0,62} */
-    const char *version; /* of the plugin */
-    const char *built_with;
-    uint64_t capabilities;
+    uint32_t size;  /* of this struct as the plugin was compiled */
+    uint32_t flags; /* 0 */
     /* Sizes as the plugin was compiled, so that the tables can grow: of a role, a target, the function table. */
     uint32_t role_size, target_size, functions_size;
     uint32_t reserved_zero;
+    const char *built_with;
+
+    const char *name;    /* the runtime: [a-z][a-z0-9-]{0,62} */
+    const char *version; /* of the plugin */
     const char *description;
+    uint64_t capabilities;
     const struct trainer_role *roles;     /* at least one */
     const struct trainer_target *targets; /* at least one */
     const struct trainer_functions *functions;
@@ -224,9 +226,9 @@ struct trainer_plugin {
  *   static const struct trainer_plugin plugin = {TRAINER_PLUGIN_HEAD, .name = "pytorch", ...}; */
 #define TRAINER_PLUGIN_HEAD                                                                                            \
     .magic = TRAINER_PLUGIN_MAGIC, .abi_major = TRAINER_ABI_MAJOR, .abi_minor = TRAINER_ABI_MINOR,                     \
-    .size = (uint32_t)sizeof(struct trainer_plugin), .built_with = TRAINER_BUILT_WITH,                                 \
-    .role_size = (uint32_t)sizeof(struct trainer_role), .target_size = (uint32_t)sizeof(struct trainer_target),        \
-    .functions_size = (uint32_t)sizeof(struct trainer_functions)
+    .size = (uint32_t)sizeof(struct trainer_plugin), .flags = 0, .role_size = (uint32_t)sizeof(struct trainer_role),   \
+    .target_size = (uint32_t)sizeof(struct trainer_target),                                                            \
+    .functions_size = (uint32_t)sizeof(struct trainer_functions), .reserved_zero = 0, .built_with = TRAINER_BUILT_WITH
 
 /* The one exported function. */
 TRAINER_EXPORT const struct trainer_plugin *trainer_plugin_describe(void);
