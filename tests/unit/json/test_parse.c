@@ -102,6 +102,7 @@ Test(parse, errors_with_their_place) {
         {"{\"\\u0000\":1}", "line 1, column 2: a text contains NUL"},
         {"[\"ok\",\n\"\\ud800\"]", "line 2, column 2: \\ud800 is half of a surrogate pair"},
         {"\"\\ud800\\u0041\"", "line 1, column 2: \\ud800 is half"},
+        {"\"\\ud800\\ue000\"", "line 1, column 2: \\ud800 is half"},
         {"\"\\\\\\udc00\"", "line 1, column 4: \\udc00 is half"},
         {"{\"a\":1,\n \"b\":2,\n \"a\":3}", "line 3, column 6: duplicate key \"a\""},
         {"{\"a\":1,\"\\u0061\":3}", "line 1, column 17: duplicate key \"a\""},
