@@ -1,6 +1,7 @@
 // JSON text to a tree, with yajl as the lexer.
 #include "json/internal.h"
 
+#include <assert.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
@@ -156,12 +157,10 @@ bool json_parse(struct arena *a, const char *text, size_t n, const struct json_l
         syntax_error(&r);
     }
     yajl_free(r.yajl);
-    if (ok && r.build.root == NULL) {
-        ok = json_build_fail(&r.build, "there is no value");
+    if (!ok || !check_surrogates(&r)) {
+        return false;
     }
-    ok = ok && check_surrogates(&r);
-    if (ok) {
-        *ret = r.build.root;
-    }
-    return ok;
+    assert(r.build.root != NULL); // no value at all is a syntax error
+    *ret = r.build.root;
+    return true;
 }

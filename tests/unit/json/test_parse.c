@@ -161,6 +161,8 @@ Test(parse, size_and_count) {
     cr_expect_str_eq(fits, "[1,2,3,4]");
     CLEANUP(mem_free_ptr) char *many = again("[1,2,3,4,5]", 11, &few);
     cr_expect_str_eq(many, "! line 1, column 10: more than 5 values");
+    CLEANUP(mem_free_ptr) char *nested_too = again("[[],{},[],[],{}]", 16, &few);
+    cr_expect_str_eq(nested_too, "! line 1, column 14: more than 5 values");
     CLEANUP(mem_free_ptr) char *longest = again("\"12345678901234567\"", 19, &few);
     cr_expect_str_eq(longest, "\"12345678901234567\"");
     CLEANUP(mem_free_ptr) char *longer = again("\"1234567890123456789\"", 21, &few);

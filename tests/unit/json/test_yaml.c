@@ -223,6 +223,20 @@ Test(yaml, billion_laughs) {
     expect_bomb(text.data, "more than 4194304 bytes of text");
 }
 
+// \L is two bytes and becomes the three of U+2028: the text grows while it is read.
+Test(yaml, texts_that_grow) {
+    struct arena a;
+    arena_init(&a, 0);
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    const struct json_limits few = {.max_bytes = 22, .max_depth = 8, .max_nodes = 5};
+    const struct json *tree = NULL;
+    cr_expect(json_parse_yaml(&a, "\"\\L\\L\\L\\L\\L\\L\\L\"", 16, &few, &tree, &err), "%s", err.message);
+    cr_expect_eq(tree->length, 21);
+    cr_expect(!json_parse_yaml(&a, "\"\\L\\L\\L\\L\\L\\L\\L\\L\"", 18, &few, &tree, &err));
+    cr_expect_str_eq(err.message, "line 1, column 1: more than 22 bytes of text");
+    arena_done(&a);
+}
+
 Test(yaml, several_documents) {
     struct arena a;
     arena_init(&a, 0);
