@@ -143,6 +143,7 @@ struct backend_start {
     bool suspended;            // start nothing yet
     int32_t attempt;           // the newest that is known to have begun; 0 for a new job
     int32_t restarts;
+    bool restarting;          // the failure of this attempt is counted in restarts already
     int64_t deadline_from_ns; // wall time of the first start, 0: not yet; the active deadline counts from it
     const struct job_spec *spec;
 };

@@ -386,6 +386,7 @@ void flow_hand_over(struct flow *f, struct job *job) {
                                                                   .suspended = e->state == JOB_SUSPENDED,
                                                                   .attempt = e->attempt,
                                                                   .restarts = e->restarts,
+                                                                  .restarting = e->state == JOB_RESTARTING,
                                                                   .deadline_from_ns = e->started_ns,
                                                                   .spec = job->spec});
     if (job->spec->start_deadline_ns != 0 && e->attempt == 0) {

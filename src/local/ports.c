@@ -1,0 +1,87 @@
+// Ports for rendezvous. Between our own jobs there is no race: a port belongs to one attempt until that is gone. That
+// nobody else has it is tried by binding it.
+#include "local/executor.h"
+
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool is_free(int32_t port) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_ANY)};
+    int on = 1; // as a rendezvous does it: a port that was just given up can be taken again
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ok;
+}
+
+static bool take(struct local *l, int32_t *ret) {
+    int32_t n = l->options.port_last - l->options.port_first + 1;
+    for (int32_t tries = 0; tries < n; tries++) {
+        int32_t at = (l->port_next + tries) % n;
+        if (!l->port_taken[at] && is_free(l->options.port_first + at)) {
+            l->port_taken[at] = true;
+            l->port_next = (at + 1) % n; // round robin: a port rests before it is used again
+            *ret = l->options.port_first + at;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ports_take(struct run *r) {
+    size_t n = r->plan->port_count;
+    ports_release(r);
+    r->ports = mem_zalloc((n + 1) * sizeof *r->ports);
+    for (size_t i = 0; i < n; i++) {
+        if (!take(r->local, &r->ports[i])) {
+            ports_release(r);
+            return false;
+        }
+    }
+    return true;
+}
+
+void ports_release(struct run *r) {
+    const struct local *l = r->local;
+    for (size_t i = 0; r->ports != NULL && i < r->plan->port_count; i++) {
+        int32_t at = r->ports[i] - l->options.port_first;
+        if (r->ports[i] != 0 && at >= 0 && at <= l->options.port_last - l->options.port_first) {
+            l->port_taken[at] = false;
+        }
+    }
+    mem_free(TAKE(r->ports));
+}
+
+// The supervisor keeps this text with the attempt, so that a restarted daemon knows the ports again.
+void ports_note(const struct run *r, struct str *out) {
+    for (size_t i = 0; r->ports != NULL && i < r->plan->port_count; i++) {
+        str_printf(out, "%s%d", i == 0 ? "" : ",", r->ports[i]);
+    }
+}
+
+void ports_take_noted(struct run *r, const char *note) {
+    const struct local *l = r->local;
+    const char *p = note;
+    if (r->ports != NULL || r->plan->port_count == 0) {
+        return;
+    }
+    r->ports = mem_zalloc((r->plan->port_count + 1) * sizeof *r->ports);
+    for (size_t i = 0; i < r->plan->port_count && *p != '\0'; i++) {
+        r->ports[i] = (int32_t)strtol(p, (char **)(uintptr_t)&p, 10);
+        int32_t at = r->ports[i] - l->options.port_first;
+        if (at >= 0 && at <= l->options.port_last - l->options.port_first) {
+            l->port_taken[at] = true;
+        }
+        p += *p == ',';
+    }
+}
