@@ -1,0 +1,200 @@
+// The server's life: sides, methods, and the order of its end.
+//
+// End: health says NOT_SERVING and streams end with UNAVAILABLE; C core stops (GOAWAY, slots come back); unary calls
+// finish, or are canceled after the grace time; when no call and no slot is left, the queue and its thread end.
+#include "rpc/internal.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <grpc/grpc_security.h>
+#include <signal.h>
+#include <string.h>
+
+static void on_grace_over(void *ctx) {
+    struct rpc_server *s = ctx;
+    for (size_t i = 0; i < s->side_count; i++) {
+        grpc_server_cancel_all_calls(s->sides[i].core);
+    }
+}
+
+static void on_finish(void *ctx) {
+    struct rpc_server *s = ctx;
+    s->done(s->done_ctx);
+}
+
+void rpc_server_check_finished(struct rpc_server *s) {
+    bool stopped = s->draining && s->posted == 0 && list_empty(&s->calls);
+    for (size_t i = 0; i < s->side_count; i++) {
+        stopped = stopped && s->sides[i].is_stopped;
+    }
+    if (stopped && !s->finished) {
+        s->finished = true;
+        loop_timer_stop(&s->grace);
+        if (s->done != NULL && !s->closing) {
+            loop_defer(s->loop, &s->finish);
+        }
+    }
+}
+
+static void on_stopped(struct rpc_tag *tag, bool ok UNUSED) {
+    struct rpc_side *side = CONTAINER_OF(tag, struct rpc_side, stopped);
+    side->is_stopped = true;
+    rpc_server_check_finished(side->server);
+}
+
+// ---- Start
+// ----------------------------------------------------------------------------------------------------------------------
+
+static struct rpc_side *add_side(struct rpc_server *s, bool local) {
+    struct rpc_side *side = &s->sides[s->side_count++];
+    side->server = s;
+    side->local = local;
+    side->fd = -1;
+    rpc_tag_init(&side->stopped, on_stopped);
+    return side;
+}
+
+static bool bind_sides(struct rpc_server *s, const struct rpc_options *options, struct err *err) {
+    if (options->tcp_address != NULL && str_is_empty(options->token)) {
+        return err_fail(err, ERR_INVALID, "TOKEN_REQUIRED", "a TCP address needs a token");
+    }
+    if (options->unix_path == NULL && options->tcp_address == NULL) {
+        return err_fail(err, ERR_INVALID, "NO_ADDRESS", "set a socket or a TCP address: nobody could call otherwise");
+    }
+    return (options->unix_path == NULL || rpc_listen_unix(add_side(s, true), options->unix_path, err)) &&
+           (options->tcp_address == NULL || rpc_listen_tcp(add_side(s, false), options->tcp_address, err));
+}
+
+static void start_side(struct rpc_side *side, const struct rpc_options *options) {
+    grpc_channel_args *args = rpc_server_args(options);
+    side->core = grpc_server_create(args, NULL);
+    rpc_server_args_free(args);
+    grpc_server_register_completion_queue(side->core, side->server->queue.core, NULL);
+    for (size_t i = 0; i < rpc_methods_count(); i++) {
+        side->registered[i] = grpc_server_register_method(
+            side->core, rpc_methods[i]->path, NULL,
+            rpc_methods[i]->kind == RPC_BIDI ? GRPC_SRM_PAYLOAD_NONE : GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER, 0);
+        assert(side->registered[i] != NULL);
+    }
+    grpc_server_start(side->core);
+    rpc_calls_post(side, options->pending_calls);
+    rpc_accept_start(side);
+}
+
+// The library's threads inherit the signal mask: signals are for the loop.
+static void start_core(struct rpc_server *s, const struct rpc_options *options) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rpc_log_to_ours();
+    grpc_init();
+    s->queue.core = grpc_completion_queue_create_for_next(NULL);
+    s->credentials = grpc_insecure_server_credentials_create();
+    for (size_t i = 0; i < s->side_count; i++) {
+        start_side(&s->sides[i], options);
+    }
+    rpc_queue_start(&s->queue, s->loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool rpc_server_new(const struct rpc_options *options, struct rpc_server **ret, struct err *err) {
+    struct rpc_server *s = NEW(struct rpc_server);
+    s->loop = options->loop;
+    s->flow = options->flow;
+    s->token = mem_strdup(options->token);
+    s->max_connections = options->max_connections;
+    s->closed_fd = s->reserve_fd = -1;
+    list_init(&s->connections);
+    list_init(&s->calls);
+    list_init(&s->health_watchers);
+    rpc_streams_init(s);
+    loop_timer_init(&s->grace, s->loop, "rpc grace", on_grace_over, s);
+    loop_task_init(&s->finish, on_finish, s);
+    if (!bind_sides(s, options, err) || !rpc_accept_init(s, err)) {
+        rpc_server_free(s);
+        return false;
+    }
+    start_core(s, options);
+    *ret = s;
+    return true;
+}
+
+int rpc_server_port(const struct rpc_server *s) {
+    int port = 0;
+    for (size_t i = 0; i < s->side_count; i++) {
+        port += s->sides[i].port;
+    }
+    return port;
+}
+
+void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *ret) {
+    *ret = (struct rpc_stats){
+        .connections = s->connection_count, .calls = s->call_count, .refused_connections = s->refused};
+}
+
+// ---- End
+// ------------------------------------------------------------------------------------------------------------------------
+
+static void stop_sides(struct rpc_server *s) {
+    s->draining = true;
+    for (size_t i = 0; i < s->side_count; i++) {
+        rpc_accept_stop(&s->sides[i]);
+        if (s->sides[i].core != NULL) {
+            grpc_server_shutdown_and_notify(s->sides[i].core, s->queue.core, &s->sides[i].stopped);
+        }
+    }
+    rpc_accept_drop_waiting(s);
+}
+
+void rpc_server_shutdown(struct rpc_server *s, int64_t grace_ms, void (*done)(void *ctx), void *ctx) {
+    if (s->draining) {
+        return;
+    }
+    s->done = done;
+    s->done_ctx = ctx;
+    rpc_health_shutdown(s);
+    stop_sides(s);
+    rpc_calls_drain(s);
+    loop_timer_start(&s->grace, grace_ms);
+}
+
+static void end_core(struct rpc_server *s) {
+    s->closing = true; // when shutdown was not called or has not finished
+    if (!s->draining) {
+        stop_sides(s);
+    }
+    if (!s->finished) {
+        on_grace_over(s);
+    }
+    rpc_queue_finish(&s->queue);
+    assert(s->finished);
+    for (size_t i = 0; i < s->side_count; i++) {
+        grpc_server_destroy(s->sides[i].core);
+    }
+    rpc_queue_done(&s->queue);
+    rpc_share_clear(s);
+    grpc_server_credentials_release(s->credentials);
+    grpc_shutdown_blocking();
+}
+
+void rpc_server_free(struct rpc_server *s) {
+    if (s == NULL) {
+        return;
+    }
+    if (s->queue.core != NULL) {
+        end_core(s);
+    } else {
+        for (size_t i = 0; i < s->side_count; i++) {
+            rpc_accept_stop(&s->sides[i]);
+        }
+    }
+    rpc_accept_done(s);
+    loop_timer_stop(&s->grace);
+    loop_task_cancel(&s->pump);
+    loop_task_cancel(&s->finish);
+    mem_free(s->token);
+    mem_free(s);
+}
