@@ -55,8 +55,10 @@ static inline void list_splice(struct list *to, struct list *from) {
 }
 
 // The node under the cursor may be removed and freed in the body.
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared cannot be in them
 #define LIST_EACH(node, head)                                                                                          \
     for (struct list *node = (head)->next, *node##_next = node->next; node != (head);                                  \
          node = node##_next, node##_next = node->next)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif

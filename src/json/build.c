@@ -88,10 +88,11 @@ static struct json *add(struct json_build *b, enum json_type type) {
         node->key = b->key;
         b->key = NULL;
     }
-    if (parent->first == NULL) {
+    struct json *last = b->open[b->depth - 1].last;
+    if (last == NULL) {
         parent->first = node;
     } else {
-        b->open[b->depth - 1].last->next = node;
+        last->next = node;
     }
     b->open[b->depth - 1].last = node;
     parent->count++;

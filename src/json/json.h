@@ -60,8 +60,10 @@ bool json_double(const struct json *node, double *ret);
 bool json_bool(const struct json *node, bool fallback);
 const char *json_type_name(enum json_type type);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared cannot be in them
 #define JSON_EACH(child, node)                                                                                         \
     for (const struct json *child = (node) != NULL ? (node)->first : NULL; child != NULL; child = child->next)
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Compact text of a tree; canonical: members sorted by key bytes, numbers as they were written.
 void json_write(struct str *out, const struct json *node);

@@ -15,6 +15,7 @@ struct loop {
     pthread_mutex_t mailbox_lock;
     struct list mailbox;
     ev_async mailbox_wake;
+    struct list arrived; // out of the mailbox, on their way; not local, so that a callback may call loop_deliver
     // deferred calls
     struct list deferred;
     ev_prepare before_sleep;

@@ -86,7 +86,8 @@ struct loop_message {
     void (*fn)(struct loop_message *message);
 };
 void loop_post(struct loop *loop, struct loop_message *message);
-// Delivers what was posted so far at once: for shutdown, when a sender has been joined and its messages must not outlive it.
+// Delivers what was posted so far at once: for shutdown, when a sender has been joined and its messages must not
+// outlive it. From the loop thread, from within a message too.
 void loop_deliver(struct loop *loop);
 
 // Work on a small pool of threads (2): run() sees only what was copied into the struct around it; done() runs on

@@ -4,12 +4,11 @@
 #include "base/clock.h"
 
 void loop_deliver(struct loop *loop) {
-    struct list batch = LIST_INIT(batch);
     struct list *node;
     pthread_mutex_lock(&loop->mailbox_lock);
-    list_splice(&batch, &loop->mailbox);
+    list_splice(&loop->arrived, &loop->mailbox);
     pthread_mutex_unlock(&loop->mailbox_lock);
-    while ((node = list_pop(&batch)) != NULL) {
+    while ((node = list_pop(&loop->arrived)) != NULL) {
         struct loop_message *m = CONTAINER_OF(node, struct loop_message, link);
         LOOP_CALL(loop, "message", m->fn(m));
     }
@@ -29,6 +28,7 @@ static void on_wake(struct ev_loop *ev, ev_async *w UNUSED, int events UNUSED) {
 void loop_mailbox_init(struct loop *loop) {
     pthread_mutex_init(&loop->mailbox_lock, NULL);
     list_init(&loop->mailbox);
+    list_init(&loop->arrived);
     ev_async_init(&loop->mailbox_wake, on_wake);
     ev_async_start(loop->ev, &loop->mailbox_wake);
 }

@@ -86,6 +86,38 @@ Test(mailbox, a_node_may_be_posted_again_from_its_callback) {
     loop_free(e.loop);
 }
 
+struct nested {
+    struct loop_message message;
+    struct loop *loop;
+    char name, *trace;
+};
+
+static void on_nested(struct loop_message *message) {
+    struct nested *n = CONTAINER_OF(message, struct nested, message);
+    n->trace[strlen(n->trace)] = n->name;
+    if (n->name == 'a') {
+        loop_deliver(n->loop);
+        n->trace[strlen(n->trace)] = '.';
+    }
+    if (n->name == 'd') {
+        loop_stop(n->loop);
+    }
+}
+
+// What had arrived before comes first, what was posted meanwhile comes too, and nothing is left for later.
+Test(mailbox, deliver_from_within_a_message) {
+    char trace[16] = "";
+    struct loop *loop = loop_new();
+    struct nested n[4];
+    for (int i = 0; i < 4; i++) {
+        n[i] = (struct nested){.message.fn = on_nested, .loop = loop, .name = (char)('a' + i), .trace = trace};
+        loop_post(loop, &n[i].message);
+    }
+    loop_run(loop);
+    cr_expect_str_eq(trace, "abcd.");
+    loop_free(loop);
+}
+
 static void on_count(struct loop_message *message) {
     CONTAINER_OF(message, struct echo, message)->count++;
 }
