@@ -115,6 +115,8 @@ static void describe(const struct cli *cli, const struct json *job) {
     CLEANUP(str_done) struct str exit = STR_INIT;
     const struct json *status = json_get(job, "status");
     const char *name = json_string(json_get(job, "name"), "");
+    const char *message = json_string(json_get(status, "message"), "");
+    const char *exit_message = json_string(json_path(status, "exit.message"), "");
     char duration[TEXT_DURATION_MAX];
     job_duration(status, duration);
     if (json_get(status, "exit") != NULL) {
@@ -132,8 +134,11 @@ static void describe(const struct cli *cli, const struct json *job) {
     row(&p, "Request ID", json_string(json_get(job, "request_id"), ""));
     state_row(&p, status);
     row(&p, "Reason", job_reason(status));
-    row(&p, "Message", json_string(json_get(status, "message"), ""));
+    row(&p, "Message", message);
     row(&p, "Exit", str_text(&exit));
+    if (!str_same(exit_message, message)) {
+        row(&p, "Exit message", exit_message);
+    }
     numbers(&p, status);
     time_row(&p, "Created", json_get(job, "create_time"));
     time_row(&p, "Started", json_get(status, "start_time"));

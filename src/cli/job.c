@@ -54,9 +54,7 @@ void job_add_exit(struct str *out, const struct json *exit) {
         str_printf(out, "exited with code %" PRId64, call_int(json_get(exit, "exit_code")));
     }
     const char *node = json_string(json_get(exit, "node"), "");
-    const char *message = json_string(json_get(exit, "message"), "");
     str_printf(out, "%s%s", node[0] != '\0' ? " on " : "", node);
-    str_printf(out, "%s%s", message[0] != '\0' ? ": " : "", message);
 }
 
 void job_duration(const struct json *status, char out[TEXT_DURATION_MAX]) {

@@ -75,8 +75,9 @@ bool replicas_check(const struct cli *cli, const struct json *roles, struct err 
         }
         if (i == n) {
             const char *nearest = str_nearest(role, names, n);
-            return err_fail(err, ERR_INVALID, "USAGE", "--replicas: the runtime has no role \"%s\"%s%s", role,
-                            nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "");
+            return err_fail(err, ERR_INVALID, "USAGE", "--replicas: the runtime has no role \"%s\"%s%s%s", role,
+                            nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                            nearest != NULL ? "?" : "");
         }
         if (text[strlen(role)] != '=' || !str_to_int64(text + strlen(role) + 1, 0, 10000, &replicas)) {
             return err_fail(err, ERR_INVALID, "USAGE", "--replicas: \"%s\" is not ROLE=N with N from 0 to 10000", text);

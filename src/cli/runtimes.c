@@ -113,13 +113,16 @@ static void add_target(struct table *table, const struct json *target) {
     table_add(table, available ? str_text(&backends) : json_string(json_get(target, "unavailable_reason"), ""));
 }
 
-// A property of a JSON schema. An enum counts as the type.
+// A property of a JSON schema. An enum counts as the type, and there may be several types.
 static void add_param(struct table *table, const struct json *param) {
     CLEANUP(str_done) struct str type = STR_INIT;
     CLEANUP(str_done) struct str fallback = STR_INIT;
+    const struct json *types = json_get(param, "type");
     join(&type, json_get(param, "enum"), NULL);
-    if (type.len == 0) {
-        str_add(&type, json_string(json_get(param, "type"), "any"));
+    if (type.len == 0 && types != NULL && types->type == JSON_ARRAY) {
+        join(&type, types, NULL);
+    } else if (type.len == 0) {
+        str_add(&type, json_string(types, "any"));
     }
     if (json_get(param, "default") != NULL) {
         json_write(&fallback, json_get(param, "default"));
