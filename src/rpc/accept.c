@@ -34,22 +34,24 @@ enum {
 struct rpc_connection {
     struct list link;
     struct rpc_side *side;
-    int fd;            // until C core has it; then the duplicate
+    int fd; // until C core has it; then the duplicate
     bool handed_over;
     struct loop_io io; // waits for the first bytes
     struct loop_timer deadline;
 };
 
 static void connection_free(struct rpc_connection *c) {
+    struct rpc_server *s = c->side->server;
     loop_io_stop(&c->io);
     loop_timer_stop(&c->deadline);
     list_remove(&c->link);
-    c->side->server->connection_count--;
+    s->connection_count--;
     if (c->handed_over) { // closing alone would not do: C core may still have its own
-        (void)epoll_ctl(c->side->server->closed_fd, EPOLL_CTL_DEL, c->fd, NULL);
+        (void)epoll_ctl(s->closed_fd, EPOLL_CTL_DEL, c->fd, NULL);
     }
     fd_close(&c->fd);
     mem_free(c);
+    rpc_server_go_on_ending(s);
 }
 
 // ---- Closed connections
@@ -267,6 +269,12 @@ void rpc_accept_drop_waiting(struct rpc_server *s) {
         if (!c->handed_over) {
             connection_free(c);
         }
+    }
+}
+
+void rpc_accept_hang_up(struct rpc_server *s) {
+    LIST_EACH (node, &s->connections) {
+        (void)shutdown(CONTAINER_OF(node, struct rpc_connection, link)->fd, SHUT_RD);
     }
 }
 

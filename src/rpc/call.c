@@ -52,9 +52,11 @@ static void settle(struct rpc_call *call) {
         return;
     }
     struct rpc_server *s = call->server;
+    s->open_calls--;
+    s->refused_calls -= call->refused;
     list_remove(&call->link);
     free_call(call);
-    rpc_server_check_finished(s);
+    rpc_server_go_on_ending(s);
 }
 
 static void log_access(const struct rpc_call *call, const char *how) {
@@ -290,7 +292,7 @@ static bool admit(const struct rpc_call *call, struct err *err) {
                         "%s is part of the contract and not live in this version; GetServerInfo lists what is",
                         rpc_call_name(call));
     }
-    if (call->server->draining) {
+    if (call->refused) {
         return err_fail(err, ERR_UNAVAILABLE, "SHUTTING_DOWN", "the server is shutting down, try again");
     }
     if (call->method->kind == RPC_BIDI) {
@@ -322,6 +324,9 @@ static void begin(struct rpc_call *call) {
     CLEANUP(err_done) struct err err = ERR_INIT;
     call->began_ns = clock_mono();
     call->server->call_count++;
+    call->server->open_calls++;
+    call->refused = call->server->draining;
+    call->server->refused_calls += call->refused;
     list_push(&call->server->calls, &call->link);
     if (!run(call, &err)) {
         rpc_call_end(call, &err);
@@ -340,10 +345,10 @@ static void on_arrived(struct rpc_tag *tag, bool ok) {
     s->posted--;
     if (!ok || s->closing) {
         free_call(call);
-        rpc_server_check_finished(s);
+        rpc_server_go_on_ending(s);
         return;
     }
-    if (!s->draining) {
+    if (!s->stopped) {
         post(call->side, call->index);
     }
     begin(call);

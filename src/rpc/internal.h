@@ -75,7 +75,7 @@ struct rpc_side {
     bool local; // unix socket of the same user: needs no token
     grpc_server *core;
     void *registered[RPC_METHODS_MAX];
-    struct rpc_tag stopped;
+    struct rpc_tag stopped_tag;
     bool is_stopped;
     int fd; // listening; -1 when closed
     struct loop_io io;
@@ -109,14 +109,17 @@ struct rpc_server {
     // calls: call.c
     struct list calls;
     int64_t call_count, posted;
+    int64_t open_calls, refused_calls; // in the list; those of them that came after the beginning of the end
     // streams with something to do: stream.c
     struct list ready;
     struct loop_task pump;
     struct rpc_share_slot share[RPC_SHARE_SLOTS];
     // health.c
     struct list health_watchers;
-    // the end
-    bool draining; // no new calls
+    // the end, in this order
+    bool draining; // new calls are refused, streams have been ended
+    bool hung_up;  // nothing is left that was admitted: connections are being closed
+    bool stopped;  // C core has been told to stop: no new slots
     bool closing;  // no new operations
     bool finished;
     struct loop_timer grace;
@@ -125,7 +128,7 @@ struct rpc_server {
     void *done_ctx;
 };
 
-void rpc_server_check_finished(struct rpc_server *s); // after a call or a side has ended
+void rpc_server_go_on_ending(struct rpc_server *s); // after a call, a connection or a side has ended
 
 // accept.c
 bool rpc_listen_unix(struct rpc_side *side, const char *path, struct err *err) MUST_CHECK;
@@ -134,6 +137,7 @@ bool rpc_accept_init(struct rpc_server *s, struct err *err) MUST_CHECK;
 void rpc_accept_start(struct rpc_side *side);
 void rpc_accept_stop(struct rpc_side *side);        // closes the socket and removes the file
 void rpc_accept_drop_waiting(struct rpc_server *s); // connections that C core has not seen
+void rpc_accept_hang_up(struct rpc_server *s);      // the others: C core reads their end
 void rpc_accept_done(struct rpc_server *s);
 
 // args.c
@@ -166,6 +170,7 @@ struct rpc_call {
     int cancelled;
     bool close_asked, close_with_status, close_known; // RECV_CLOSE_ON_SERVER
     bool initial_sent, sending, status_sent;
+    bool refused; // came after the beginning of the end
     grpc_slice details_bin;
     grpc_metadata trailer;
     grpc_byte_buffer *incoming;

@@ -1,7 +1,9 @@
 // The server's life: sides, methods, and the order of its end.
 //
-// End: health says NOT_SERVING and streams end with UNAVAILABLE; C core stops (GOAWAY, slots come back); unary calls
-// finish, or are canceled after the grace time; when no call and no slot is left, the queue and its thread end.
+// End: health says NOT_SERVING, streams end and new calls are refused with UNAVAILABLE; when what was admitted is
+// answered the connections are closed, then C core stops, and slots come back; then the queue and its thread end. C
+// core is stopped last because from then on it answers new calls with CANCELLED, which clients do not try again. What
+// is left after the grace time is canceled.
 #include "rpc/internal.h"
 
 #include "base/log.h"
@@ -12,11 +14,26 @@
 #include <signal.h>
 #include <string.h>
 
-static void on_grace_over(void *ctx) {
-    struct rpc_server *s = ctx;
+static void stop_core(struct rpc_server *s) {
+    if (!s->stopped) {
+        s->stopped = true;
+        for (size_t i = 0; i < s->side_count; i++) {
+            grpc_server_shutdown_and_notify(s->sides[i].core, s->queue.core, &s->sides[i].stopped_tag);
+        }
+    }
+}
+
+static void cancel_all(struct rpc_server *s) {
+    stop_core(s);
     for (size_t i = 0; i < s->side_count; i++) {
         grpc_server_cancel_all_calls(s->sides[i].core);
     }
+}
+
+static void on_grace_over(void *ctx) {
+    struct rpc_server *s = ctx;
+    log_warn("rpc", "the grace time is over: canceling the calls that are left");
+    cancel_all(s);
 }
 
 static void on_finish(void *ctx) {
@@ -24,24 +41,42 @@ static void on_finish(void *ctx) {
     s->done(s->done_ctx);
 }
 
-void rpc_server_check_finished(struct rpc_server *s) {
-    bool stopped = s->draining && s->posted == 0 && list_empty(&s->calls);
+static bool everything_is_back(const struct rpc_server *s) {
+    bool back = s->posted == 0 && list_empty(&s->calls);
     for (size_t i = 0; i < s->side_count; i++) {
-        stopped = stopped && s->sides[i].is_stopped;
+        back = back && s->sides[i].is_stopped;
     }
-    if (stopped && !s->finished) {
-        s->finished = true;
-        loop_timer_stop(&s->grace);
-        if (s->done != NULL && !s->closing) {
-            loop_defer(s->loop, &s->finish);
-        }
+    return back;
+}
+
+static void finish(struct rpc_server *s) {
+    s->finished = true;
+    loop_timer_stop(&s->grace);
+    if (s->done != NULL && !s->closing) {
+        loop_defer(s->loop, &s->finish);
+    }
+}
+
+void rpc_server_go_on_ending(struct rpc_server *s) {
+    if (!s->draining || s->finished) {
+        return;
+    }
+    if (!s->hung_up && s->open_calls == s->refused_calls) {
+        s->hung_up = true;
+        rpc_accept_hang_up(s);
+    }
+    if (s->hung_up && s->connection_count == 0) {
+        stop_core(s);
+    }
+    if (s->stopped && everything_is_back(s)) {
+        finish(s);
     }
 }
 
 static void on_stopped(struct rpc_tag *tag, bool ok UNUSED) {
-    struct rpc_side *side = CONTAINER_OF(tag, struct rpc_side, stopped);
+    struct rpc_side *side = CONTAINER_OF(tag, struct rpc_side, stopped_tag);
     side->is_stopped = true;
-    rpc_server_check_finished(side->server);
+    rpc_server_go_on_ending(side->server);
 }
 
 // ---- Start
@@ -52,7 +87,7 @@ static struct rpc_side *add_side(struct rpc_server *s, bool local) {
     side->server = s;
     side->local = local;
     side->fd = -1;
-    rpc_tag_init(&side->stopped, on_stopped);
+    rpc_tag_init(&side->stopped_tag, on_stopped);
     return side;
 }
 
@@ -138,13 +173,9 @@ void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *ret) {
 // ---- End
 // ------------------------------------------------------------------------------------------------------------------------
 
-static void stop_sides(struct rpc_server *s) {
-    s->draining = true;
+static void stop_accepting(struct rpc_server *s) {
     for (size_t i = 0; i < s->side_count; i++) {
         rpc_accept_stop(&s->sides[i]);
-        if (s->sides[i].core != NULL) {
-            grpc_server_shutdown_and_notify(s->sides[i].core, s->queue.core, &s->sides[i].stopped);
-        }
     }
     rpc_accept_drop_waiting(s);
 }
@@ -155,22 +186,23 @@ void rpc_server_shutdown(struct rpc_server *s, int64_t grace_ms, void (*done)(vo
     }
     s->done = done;
     s->done_ctx = ctx;
+    stop_accepting(s);
     rpc_health_shutdown(s);
-    stop_sides(s);
     rpc_calls_drain(s);
     loop_timer_start(&s->grace, grace_ms);
+    s->draining = true;
+    rpc_server_go_on_ending(s);
 }
 
+// Also when shutdown was not called, or has not finished.
 static void end_core(struct rpc_server *s) {
-    s->closing = true; // when shutdown was not called or has not finished
-    if (!s->draining) {
-        stop_sides(s);
-    }
+    stop_accepting(s);
+    s->closing = s->draining = s->hung_up = true;
     if (!s->finished) {
-        on_grace_over(s);
+        cancel_all(s);
     }
     rpc_queue_finish(&s->queue);
-    assert(s->finished);
+    assert(everything_is_back(s));
     for (size_t i = 0; i < s->side_count; i++) {
         grpc_server_destroy(s->sides[i].core);
     }
@@ -186,11 +218,8 @@ void rpc_server_free(struct rpc_server *s) {
     }
     if (s->queue.core != NULL) {
         end_core(s);
-    } else {
-        for (size_t i = 0; i < s->side_count; i++) {
-            rpc_accept_stop(&s->sides[i]);
-        }
     }
+    stop_accepting(s);
     rpc_accept_done(s);
     loop_timer_stop(&s->grace);
     loop_task_cancel(&s->pump);
