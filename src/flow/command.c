@@ -44,7 +44,7 @@ static bool is_suspended(const struct flow_op *op) {
 }
 
 static bool is_deleted(const struct flow_op *op) {
-    return op->owner->job->seen->kind == JOB_EVENT_DELETED;
+    return op->owner->job->seen == NULL; // the record has let go of its events
 }
 
 // ---- Cancel

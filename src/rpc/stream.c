@@ -139,7 +139,11 @@ static void free_text(void *text) {
 
 grpc_slice rpc_slice_take(struct str *take) {
     size_t n = take->len;
-    return n == 0 ? grpc_empty_slice() : grpc_slice_new(str_take(take), n, free_text);
+    if (n == 0) {
+        str_done(take); // it may have been reserved
+        return grpc_empty_slice();
+    }
+    return grpc_slice_new(str_take(take), n, free_text);
 }
 
 // All streams that are at the same place in the feed send the same event within a few turns. The slice counts its own
