@@ -89,7 +89,8 @@ static void say_end(struct follow *f) {
         text_safe(&line, why);
     }
     board_say(&f->board, str_text(&line));
-    if (exit != NULL && str_same(state, "FAILED")) {
+    bool wrote = !str_same(job_reason(f->status), "SPAWN_FAILED"); // otherwise there is nothing to look at
+    if (exit != NULL && wrote && str_same(state, "FAILED")) {
         CLEANUP(str_done) struct str role = STR_INIT;
         text_safe(&role, json_string(json_get(exit, "role"), ""));
         cli_note(f->cli, "its log: trainctl logs %s --role %s --index %" PRId64, f->name, str_text(&role),

@@ -98,6 +98,7 @@ int cli_fail(const struct cli *cli, const struct err *err) {
         enum err_code code;
         const char *hint;
     } hints[] = {
+        {ERR_UNAVAILABLE, "the connection broke; whether the server did what was asked is not known"},
         {ERR_UNAUTHENTICATED, "the token is in STATE_DIR/token of the server: give its path with --token-file"},
         {ERR_DEADLINE, "the server did not answer in time; whether it did what was asked is not known"},
     };
@@ -109,7 +110,8 @@ int cli_fail(const struct cli *cli, const struct err *err) {
         say(cli, "31;1", err->message != NULL ? err->message : err_code_name(err->code));
     }
     for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
-        if (hints[i].code == err->code) {
+        // A reason says more than the code does.
+        if (hints[i].code == err->code && (err->code != ERR_UNAVAILABLE || str_is_empty(err->reason))) {
             fprintf(stderr, "  %s\n", hints[i].hint);
         }
     }

@@ -10,7 +10,7 @@ static const struct cli_flag flags[] = {
     {"runtime", NULL, "RUNTIME", "pytorch, tensorflow, xgboost, mpi, jax, ...; default process", NULL, WORDS_RUNTIME},
     {"workers", NULL, "N", "workers, besides the master or launcher that the runtime needs", NULL, WORDS_NONE},
     {"replicas", NULL, "ROLE=N", "how many of another role; may be given again", NULL, WORDS_NONE},
-    {"nproc", NULL, "N", "processes a replica, where the runtime knows it", NULL, WORDS_NONE},
+    {"nproc", NULL, "N", "processes a replica, where the runtime knows it; a number, or auto", NULL, WORDS_NONE},
     {"name", NULL, "NAME", "of the job; default the runtime's and something random", NULL, WORDS_NONE},
     {"env", "e", "NAME[=VALUE]", "environment variable; without VALUE, from here; may be given again", NULL,
      WORDS_NONE},

@@ -214,23 +214,20 @@ static bool write_pairs(const struct cli *cli, struct json_writer *w, const char
 
 static bool write_params(const struct cli *cli, struct json_writer *w, const struct json *runtime, struct arena *a,
                          struct err *err) {
-    int64_t nproc = -1;
-    if (!args_int(&cli->args, "nproc", 1, 10000, &nproc, err)) {
-        return false;
-    }
-    if (nproc < 0 && !args_has(&cli->args, "param")) {
+    const char *nproc = args_text(&cli->args, "nproc", NULL);
+    if (nproc == NULL && !args_has(&cli->args, "param")) {
         return true;
     }
     json_key(w, "params");
     json_begin_object(w);
-    if (nproc >= 0) {
+    if (nproc != NULL) {
         const char *name = nproc_param(runtime, a);
         if (name == NULL) {
             return err_fail(err, ERR_INVALID, "USAGE", "--nproc: %s runs one process a replica; use --workers",
                             json_string(json_get(runtime, "name"), "this runtime"));
         }
         json_key(w, name);
-        json_add_int(w, nproc);
+        write_value(w, nproc); // a number, or a word that the runtime knows
     }
     bool ok = write_pairs(cli, w, "param", true, err);
     json_end_object(w);
