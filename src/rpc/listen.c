@@ -50,6 +50,7 @@ static bool clear_path(const struct sockaddr_un *address, struct err *err) {
     return unlink(path) == 0 || errno == ENOENT || fail(err, "replace", path);
 }
 
+// On failure what was made stays in side, for rpc_accept_stop.
 bool rpc_listen_unix(struct rpc_side *side, const char *path, struct err *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat st;
@@ -59,25 +60,23 @@ bool rpc_listen_unix(struct rpc_side *side, const char *path, struct err *err) {
                         sizeof address.sun_path - 1);
     }
     memcpy(address.sun_path, path, strlen(path) + 1);
-    CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
+    side->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (side->fd < 0) {
         return fail(err, "make a socket for", path);
     }
     if (!clear_path(&address, err)) {
         return false;
     }
-    if (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+    if (bind(side->fd, (const struct sockaddr *)&address, sizeof address) != 0) {
         return errno == EADDRINUSE ? in_use(err, path) : fail(err, "bind", path);
     }
     side->path = mem_strdup(path);
     // Nobody can connect before listen().
-    if (chmod(path, 0600) != 0 || lstat(path, &st) != 0 || listen(fd, BACKLOG) != 0) {
+    if (chmod(path, 0600) != 0 || lstat(path, &st) != 0 || listen(side->fd, BACKLOG) != 0) {
         return fail(err, "listen on", path);
     }
     side->device = st.st_dev;
     side->inode = st.st_ino;
-    side->fd = fd;
-    fd = -1;
     return true;
 }
 
@@ -107,31 +106,33 @@ static bool split(const char *address, char host[256], const char **ret_port) {
 }
 
 static int bound_port(int fd) {
-    struct sockaddr_storage a;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } a;
     socklen_t n = sizeof a;
-    if (getsockname(fd, (struct sockaddr *)&a, &n) != 0) {
+    memset(&a, 0, sizeof a);
+    if (getsockname(fd, &a.any, &n) != 0) {
         return 0;
     }
-    return ntohs(a.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&a)->sin6_port
-                                         : ((const struct sockaddr_in *)&a)->sin_port);
+    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
 }
 
 static bool listen_at(struct rpc_side *side, const struct addrinfo *to, const char *address, struct err *err) {
     const int on = 1;
-    CLEANUP(fd_close) int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
+    side->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (side->fd < 0) {
         return fail(err, "make a socket for", address);
     }
     // A restart must not wait for old connections; two servers still cannot share the port.
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
+    if (setsockopt(side->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
         return fail(err, "set up", address);
     }
-    if (bind(fd, to->ai_addr, to->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
+    if (bind(side->fd, to->ai_addr, to->ai_addrlen) != 0 || listen(side->fd, BACKLOG) != 0) {
         return errno == EADDRINUSE ? in_use(err, address) : fail(err, "bind", address);
     }
-    side->port = bound_port(fd);
-    side->fd = fd;
-    fd = -1;
+    side->port = bound_port(side->fd);
     return true;
 }
 
