@@ -116,6 +116,7 @@ bool flow_new(const struct flow_options *options, struct flow **ret, struct err 
     f->started_ns = clock_wall();
     list_init(&f->ended);
     list_init(&f->specs);
+    list_init(&f->commits);
     f->feed = job_feed_new((size_t)f->limits.feed_events, store_newest_sequence(f->store));
     f->table = job_table_new(f->feed);
     loop_task_init(&f->flush, flow_journal_flush, f);
@@ -160,6 +161,10 @@ void flow_free(struct flow *f) {
             flow_job_drop(j);
         }
     }
+    LIST_EACH (node, &f->specs) { // their calls are gone
+        flow_op_cancel(CONTAINER_OF(node, struct flow_op, link));
+    }
+    flow_journal_leave(f);
     job_table_free(f->table);
     job_feed_free(f->feed);
     flow_sinks_free(f->sinks);

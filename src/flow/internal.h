@@ -47,7 +47,8 @@ struct flow {
     struct list ended; // terminal jobs, by end: job.owner
     struct hash ttl;   // flow_ttl by uid
     size_t ended_count;
-    struct list specs; // flow_spec reads under way
+    struct list specs;   // flow_spec reads under way
+    struct list commits; // on their way to the journal
     int64_t started_ns, watchers, log_streams;
     bool draining, trimming;
     struct flow_sink *sinks;
@@ -76,6 +77,7 @@ bool flow_backend_serves(const struct backend *b, const char *target);
 
 // journal.c
 void flow_journal_flush(void *ctx);
+void flow_journal_leave(struct flow *f);
 void flow_waiters_run(struct flow_job *fj);
 void flow_waiters_fail(struct flow_job *fj, const struct err *err);
 void flow_move(struct flow *f, struct job *job,

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 struct commit {
+    struct list link; // flow.commits
     struct flow *flow;
     struct job_event **events;
     size_t count, cap;
@@ -18,6 +19,7 @@ struct commit {
 static struct commit *commit_new(struct flow *f) {
     struct commit *c = NEW(struct commit);
     c->flow = f;
+    list_push(&f->commits, &c->link);
     return c;
 }
 
@@ -33,8 +35,16 @@ static void commit_free(struct commit *c) {
     for (size_t i = 0; i < c->count; i++) {
         job_event_unref(c->events[i]);
     }
+    list_remove(&c->link);
     mem_free(c->events);
     mem_free(c);
+}
+
+// The store writes them still, and calls back no more.
+void flow_journal_leave(struct flow *f) {
+    LIST_EACH (node, &f->commits) {
+        commit_free(CONTAINER_OF(node, struct commit, link));
+    }
 }
 
 // What follows from an event that is now durable and visible.
