@@ -3,7 +3,8 @@ add_library(trainerd_build INTERFACE)
 target_compile_definitions(trainerd_build INTERFACE _GNU_SOURCE TRAINERD_VERSION="${PROJECT_VERSION}")
 target_compile_options(trainerd_build INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
-    -fvisibility=hidden -fno-omit-frame-pointer)
+    -fvisibility=hidden -fno-omit-frame-pointer
+    -UNDEBUG) # asserts are for our own mistakes, and cheap: they stay on in release
 if(TRAINERD_SANITIZE)
     target_compile_options(trainerd_build INTERFACE -fsanitize=${TRAINERD_SANITIZE} -fno-sanitize-recover=undefined)
     target_link_options(trainerd_build INTERFACE -fsanitize=${TRAINERD_SANITIZE})
