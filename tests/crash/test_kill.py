@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from daemon import TERMINAL, spec
-from trainer.v1 import job_pb2, service_pb2, watch_pb2
+from trainer.v1 import job_pb2, runtime_pb2, service_pb2, watch_pb2
 
 ROUNDS = int(os.environ.get("TRAINERD_CRASH_ROUNDS", "50"))
 SUBMITTERS = 3
@@ -111,7 +111,7 @@ class Load:
 def all_jobs(stub):
     jobs, token = [], ""
     while True:
-        page = stub.List(service_pb2.ListRequest(page_size=500, page_token=token), timeout=60)
+        page = stub.List(service_pb2.ListRequest(page_size=500, page_token=token), timeout=60, wait_for_ready=True)
         jobs += page.jobs
         token = page.next_page_token
         if not token:
@@ -151,7 +151,7 @@ def test_kill_at_random_points(make_daemon, tmp_path):
         s.join(30)
         assert s.problem is None, s.problem
     jobs = wait_until_over(load.stub)
-    newest = load.stub.GetServerInfo(service_pb2.trainer_dot_v1_dot_runtime__pb2.GetServerInfoRequest()).newest_sequence
+    newest = load.stub.GetServerInfo(runtime_pb2.GetServerInfoRequest(), wait_for_ready=True).newest_sequence
     wait_for_sequence(load, newest)
     load.watch_stop.set()
     assert load.watcher.problem is None, load.watcher.problem
