@@ -201,14 +201,15 @@ static void arm_deadline(struct run *r) {
 }
 
 static void say_progress(struct run *r, size_t waiting) {
+    size_t n = r->plan->process_count;
     if (!r->started_said) {
         r->started_said = true;
-        run_fact(r, JOB_STARTING, REASON_STARTED, "starting %zu processes", r->plan->process_count);
+        run_fact(r, JOB_STARTING, REASON_STARTED, "starting %zu process%s", n, n == 1 ? "" : "es");
     }
     if (waiting == 0 && !r->running_said) {
         r->running_said = true;
         r->started_ns = r->started_ns != 0 ? r->started_ns : clock_wall();
-        run_fact(r, JOB_RUNNING, REASON_ALL_RUNNING, "all %zu processes run", r->plan->process_count);
+        run_fact(r, JOB_RUNNING, REASON_ALL_RUNNING, "%zu of %zu processes run", n, n);
         arm_deadline(r);
     }
 }
