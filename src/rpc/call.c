@@ -108,7 +108,7 @@ static void start(struct rpc_call *call, const grpc_op *ops, size_t n, struct rp
         return; // C core has been told to cancel everything
     }
     call->pending++;
-    check(call, grpc_call_start_batch(call->core, ops, n, tag, NULL));
+    check(call, grpc_call_start_batch(call->core, ops, n, rpc_tag_hand_out(tag), NULL));
 }
 
 static void add_close(struct rpc_call *call, grpc_op *ops, size_t *n) {
@@ -374,15 +374,14 @@ static void post(struct rpc_side *side, size_t index) {
     rpc_tag_init(&call->received, on_received);
     rpc_tag_init(&call->ended, on_ended);
     side->server->posted++;
+    void *tag = rpc_tag_hand_out(&call->arrived);
     if (call->method == NULL) {
-        check(call, grpc_server_request_call(side->core, &call->core, &call->details, &call->metadata, cq, cq,
-                                             &call->arrived));
+        check(call, grpc_server_request_call(side->core, &call->core, &call->details, &call->metadata, cq, cq, tag));
         return;
     }
     bool reads = call->method->kind != RPC_BIDI;
-    check(call,
-          grpc_server_request_registered_call(side->core, side->registered[index], &call->core, &call->deadline,
-                                              &call->metadata, reads ? &call->payload : NULL, cq, cq, &call->arrived));
+    check(call, grpc_server_request_registered_call(side->core, side->registered[index], &call->core, &call->deadline,
+                                                    &call->metadata, reads ? &call->payload : NULL, cq, cq, tag));
 }
 
 void rpc_calls_post(struct rpc_side *side, int32_t pending_calls) {

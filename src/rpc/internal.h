@@ -11,6 +11,7 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
 #include <grpc/slice.h>
+#include <stdatomic.h>
 
 struct rpc_call;
 
@@ -47,12 +48,13 @@ const char *rpc_method_name(const struct rpc_method *m); // "Get"
 
 // What C core gives back when an operation is done. Its owner may not go before it has come back.
 struct rpc_tag {
-    uint32_t magic;
+    atomic_uint magic;
     bool ok; // written by the queue's thread before it posts
     struct loop_message message;
     void (*fn)(struct rpc_tag *tag, bool ok); // on the loop
 };
 void rpc_tag_init(struct rpc_tag *tag, void (*fn)(struct rpc_tag *tag, bool ok));
+void *rpc_tag_hand_out(struct rpc_tag *tag); // for C core, once for each operation
 
 struct rpc_queue {
     grpc_completion_queue *core;

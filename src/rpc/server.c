@@ -18,7 +18,8 @@ static void stop_core(struct rpc_server *s) {
     if (!s->stopped) {
         s->stopped = true;
         for (size_t i = 0; i < s->side_count; i++) {
-            grpc_server_shutdown_and_notify(s->sides[i].core, s->queue.core, &s->sides[i].stopped_tag);
+            struct rpc_side *side = &s->sides[i];
+            grpc_server_shutdown_and_notify(side->core, s->queue.core, rpc_tag_hand_out(&side->stopped_tag));
         }
     }
 }
