@@ -3,11 +3,14 @@
 #define STORE_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "store/store.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
+
+#define REQUESTS_KEPT_NS (24 * 3600 * CLOCK_SECOND) // behind the deletion of their job
 
 enum statement {
     S_BEGIN,
@@ -17,17 +20,23 @@ enum statement {
     S_RELEASE,
     S_BACK,
     S_ADD_JOB,
+    S_ADD_SPEC,
     S_ADD_REQUEST,
     S_ADD_TRANSITION,
-    S_MARK_DELETED,
+    S_DROP_SUPERSEDED,
+    S_ADVANCE_JOB,
+    S_DROP_SPEC,
     S_REQUEST_DELETED,
     S_SET_META,
+    S_LOAD,
     S_READ_TRANSITIONS,
     S_READ_SPEC,
+    S_TRIM_BOUND,
     S_TRIM,
     S_TRIM_JOBS,
+    S_LOAD_REQUESTS,
     S_PURGE_REQUESTS,
-    S_PAGE_COUNT,
+    S_PAGES_USED,
     S_COUNT
 };
 
@@ -46,6 +55,11 @@ struct row {
     struct store_job job;
 };
 
+// A request id that may be used again.
+struct purged {
+    const char *namespace_, *request_id, *uid;
+};
+
 // One call, on its way to the store thread and back.
 struct request {
     struct list link;
@@ -54,25 +68,27 @@ struct request {
     enum request_kind kind;
     struct err err; // the outcome
     void *ctx;
-    bool canceled; // set and read on the loop thread
+    bool canceled;      // set and read on the loop thread
+    struct arena arena; // of what was read
     // commit
     struct store_batch *batch;
     bool may_fail;
     int64_t first_sequence;
     void (*done_commit)(void *ctx, int64_t first_sequence, const struct err *err);
     // reads
-    struct arena arena;
     int64_t after;
     size_t limit;
     struct row *rows;
     size_t row_count;
-    char uid[33];
+    char *uid;
     const char *spec;
     void (*each)(void *ctx, const struct store_transition *t, const struct store_job *job);
     void (*done_rows)(void *ctx, const struct err *err);
     void (*done_spec)(void *ctx, const char *spec_json, const struct err *err);
     // trim
-    int64_t removed;
+    int64_t up_to, removed;
+    struct purged *purged;
+    size_t purged_count;
     void (*done_trim)(void *ctx, int64_t removed);
 };
 
@@ -80,15 +96,11 @@ struct store_read {
     struct request request; // first: they are the same block
 };
 
-struct used_request {
-    char *key; // namespace\nrequest_id
-    char uid[33], spec_hash[65];
-};
-
 struct store {
     struct loop *loop;
     sqlite3 *db;
     sqlite3_stmt *statements[S_COUNT];
+    char *path; // of journal.db
     int lock_fd;
     int64_t max_bytes, page_size;
     char epoch[17];
@@ -97,7 +109,7 @@ struct store {
     char *problem;
     void (*on_health)(void *ctx, const char *problem);
     void *on_health_ctx;
-    struct hash used; // used_request by key
+    struct hash used; // request ids, see requests.c
     // between the threads
     struct loop_thread *thread;
     pthread_mutex_t lock;
@@ -105,37 +117,55 @@ struct store {
     struct list queue;
     bool closing;
     // store thread
-    int64_t next_sequence, trimmed_up_to;
-    bool unwell;
+    int64_t next_sequence;
+    int64_t trimmed;     // all up to here is gone, except each existing job's newest
+    struct err trouble;  // why the last write failed; empty: it did not
+    struct list waiting; // batches that must be written and could not be, in order
+    int64_t retry_ns;    // mono, when there is trouble
+    int64_t retry_step_ms;
 };
 
-// schema.c
-bool store_schema_open(struct store *s, const char *path, struct err *err);
-bool store_sql_fail(struct store *s, struct err *err, const char *what); // from sqlite's last error
-int store_step(struct store *s, enum statement which);                   // for statements without rows; resets
-sqlite3_stmt *store_statement(struct store *s, enum statement which);
-bool store_meta_set(struct store *s, const char *key, int64_t value);
+// schema.c: the file
+bool store_schema_open(struct store *s, struct err *err);
 
-// writer.c
-void store_write_group(struct store *s, struct list *requests);
+// sql.c: statements and errors
+bool store_sql_prepare(struct store *s, struct err *err);
+bool store_sql_fail(const struct store *s, struct err *err, const char *doing); // from sqlite's last error
+bool store_sql_step(struct store *s, enum statement which);                     // without rows; then resets
+sqlite3_stmt *store_sql_statement(struct store *s, enum statement which);
+void store_sql_reset(sqlite3_stmt *st);
+bool store_sql_meta_set(struct store *s, const char *key, int64_t value);
+void store_sql_rollback(struct store *s); // when a transaction is still open
+
 // rows.c
-int store_bind_job(sqlite3_stmt *st, const struct store_job *job);
-int store_bind_transition(sqlite3_stmt *st, const struct store_transition *t, int64_t sequence);
-void store_read_row(sqlite3_stmt *st, struct arena *a, struct store_transition *t);
-void store_read_job_row(sqlite3_stmt *st, int column, struct arena *a, struct store_job *job);
-// reader.c, retention.c
+void store_bind_job(sqlite3_stmt *st, const struct store_job *job);
+void store_bind_transition(sqlite3_stmt *st, const struct store_transition *t, int64_t sequence);
+// Both return the column behind their last. The texts are sqlite's: until the next step, or reset.
+int store_row_transition(sqlite3_stmt *st, int column, struct store_transition *ret);
+int store_row_job(sqlite3_stmt *st, int column, struct store_job *ret);
+// Replaces the texts by copies in the arena.
+void store_keep_transition(struct store_transition *t, struct arena *a);
+void store_keep_job(struct store_job *job, struct arena *a);
+
+// writer.c, reader.c, retention.c: on the store thread
+void store_write_group(struct store *s, struct list *take_requests);
+void store_write_again(struct store *s); // what waits, or a probe when nothing does
+void store_write_failed(struct store *s, struct err *take_err);
 void store_do_transitions(struct store *s, struct request *r);
 void store_do_spec(struct store *s, struct request *r);
-void store_do_trim(struct store *s, struct request *r);
+bool store_do_trim(struct store *s, struct request *r); // one small transaction; true: come again
+
 // thread.c
 void store_enqueue(struct store *s, struct request *take_request);
 void store_answer(struct request *take_request);
 void store_say_health(struct store *s, const char *problem); // from the store thread
 void store_request_free(struct request *r);
-// requests.c
+void store_thread_end(struct store *s); // joins; frees what was not answered
+
+// requests.c: on the loop thread
 bool store_used_load(struct store *s, struct err *err);
-void store_used_add(struct store *s, const char *namespace_, const char *request_id, const char *uid,
-                    const char *spec_hash);
+void store_used_add(struct store *s, const struct store_job *job);
+void store_used_purge(struct store *s, const struct purged *p);
 void store_used_done(struct store *s);
 
 #endif

@@ -3,13 +3,8 @@
 
 #include "base/mem.h"
 
-#include <stdio.h>
-#include <string.h>
-
-enum { JOB_COLUMN = 17 };
-
 void store_do_transitions(struct store *s, struct request *r) {
-    sqlite3_stmt *st = store_statement(s, S_READ_TRANSITIONS);
+    sqlite3_stmt *st = store_sql_statement(s, S_READ_TRANSITIONS);
     size_t cap = 0;
     int result;
     sqlite3_bind_int64(st, 1, r->after);
@@ -20,17 +15,18 @@ void store_do_transitions(struct store *s, struct request *r) {
             r->rows = mem_realloc_array(r->rows, cap, sizeof *r->rows);
         }
         struct row *row = &r->rows[r->row_count++];
-        store_read_row(st, &r->arena, &row->transition);
-        store_read_job_row(st, JOB_COLUMN, &r->arena, &row->job);
+        store_row_job(st, store_row_transition(st, 0, &row->transition), &row->job);
+        store_keep_transition(&row->transition, &r->arena);
+        store_keep_job(&row->job, &r->arena);
     }
     if (result != SQLITE_DONE) {
-        store_sql_fail(s, &r->err, "the journal cannot be read");
+        store_sql_fail(s, &r->err, "read");
     }
-    sqlite3_reset(st);
+    store_sql_reset(st);
 }
 
 void store_do_spec(struct store *s, struct request *r) {
-    sqlite3_stmt *st = store_statement(s, S_READ_SPEC);
+    sqlite3_stmt *st = store_sql_statement(s, S_READ_SPEC);
     sqlite3_bind_text(st, 1, r->uid, -1, SQLITE_STATIC);
     int result = sqlite3_step(st);
     if (result == SQLITE_ROW) {
@@ -38,10 +34,9 @@ void store_do_spec(struct store *s, struct request *r) {
     } else if (result == SQLITE_DONE) {
         err_fail(&r->err, ERR_NOT_FOUND, "JOB_NOT_FOUND", "there is no job with uid %s", r->uid);
     } else {
-        store_sql_fail(s, &r->err, "the journal cannot be read");
+        store_sql_fail(s, &r->err, "read");
     }
-    sqlite3_reset(st);
-    sqlite3_clear_bindings(st);
+    store_sql_reset(st);
 }
 
 static struct store_read *start(struct store *s, enum request_kind kind, void *ctx, const struct request *with) {
@@ -50,7 +45,6 @@ static struct store_read *start(struct store *s, enum request_kind kind, void *c
     read->request.kind = kind;
     read->request.store = s;
     read->request.ctx = ctx;
-    arena_init(&read->request.arena, 0);
     store_enqueue(s, &read->request);
     return read;
 }
@@ -65,9 +59,7 @@ struct store_read *store_read_transitions(struct store *s, int64_t after_sequenc
 
 struct store_read *store_read_spec(struct store *s, const char *uid,
                                    void (*done)(void *ctx, const char *spec_json, const struct err *err), void *ctx) {
-    struct request with = {.done_spec = done};
-    snprintf(with.uid, sizeof with.uid, "%s", uid);
-    return start(s, REQUEST_SPEC, ctx, &with);
+    return start(s, REQUEST_SPEC, ctx, &(struct request){.uid = mem_strdup(uid), .done_spec = done});
 }
 
 void store_cancel(struct store_read *read) {

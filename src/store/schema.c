@@ -1,199 +1,197 @@
-// The file: its tables, its statements, and whether it can be trusted.
+// The file: how it comes to be, and whether it can be trusted.
 #include "store/internal.h"
 
+#include "base/fd.h"
 #include "base/id.h"
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { SCHEMA_VERSION = 1, APPLICATION_ID = 0x7472646a /* "trdj" */ };
 
+// A job's row is rewritten with every transition (last), so the spec, which can be long, is elsewhere.
 static const char schema[] =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "CREATE TABLE jobs (uid TEXT PRIMARY KEY, namespace TEXT NOT NULL, name TEXT NOT NULL, runtime TEXT NOT NULL,"
-    " backend TEXT NOT NULL, target TEXT NOT NULL, job_group TEXT, request_id TEXT, labels TEXT, warnings TEXT,"
-    " spec_hash TEXT NOT NULL, spec TEXT NOT NULL, created_ns INTEGER NOT NULL, ordinal INTEGER NOT NULL UNIQUE,"
-    " ttl_ns INTEGER NOT NULL, external INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL "
-    "DEFAULT 0) WITHOUT ROWID;"
+    "CREATE TABLE jobs (id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, namespace TEXT NOT NULL, name TEXT NOT NULL,"
+    " runtime TEXT NOT NULL, backend TEXT NOT NULL, target TEXT NOT NULL, job_group TEXT, request_id TEXT,"
+    " labels TEXT, warnings TEXT, spec_hash TEXT NOT NULL, created_ns INTEGER NOT NULL, ordinal INTEGER NOT NULL,"
+    " ttl_ns INTEGER NOT NULL, external INTEGER NOT NULL, last INTEGER NOT NULL DEFAULT 0,"
+    " deleted INTEGER NOT NULL DEFAULT 0);"
+    "CREATE INDEX jobs_ordinal ON jobs (ordinal) WHERE NOT deleted;"
+    "CREATE INDEX jobs_deleted ON jobs (last) WHERE deleted;"
+    "CREATE TABLE specs (job INTEGER PRIMARY KEY, spec TEXT NOT NULL);"
     "CREATE TABLE transitions (sequence INTEGER PRIMARY KEY, uid TEXT NOT NULL, kind INTEGER NOT NULL,"
     " job_sequence INTEGER NOT NULL, from_state INTEGER NOT NULL, state INTEGER NOT NULL, reason INTEGER NOT NULL,"
     " attempt INTEGER NOT NULL, restarts INTEGER NOT NULL, message TEXT NOT NULL, exit TEXT, roles TEXT,"
-    " observed_ns INTEGER NOT NULL, happened_ns INTEGER NOT NULL, started_ns INTEGER NOT NULL, ended_ns INTEGER NOT "
-    "NULL,"
-    " inferred INTEGER NOT NULL);"
-    "CREATE TABLE requests (namespace TEXT NOT NULL, request_id TEXT NOT NULL, uid TEXT NOT NULL, spec_hash TEXT NOT "
-    "NULL,"
-    " deleted_ns INTEGER, PRIMARY KEY (namespace, request_id)) WITHOUT ROWID;"
-    "CREATE INDEX requests_uid ON requests (uid);";
-
-#define TRANSITION_COLUMNS                                                                                             \
-    "t.sequence, t.uid, t.kind, t.job_sequence, t.from_state, t.state, t.reason, t.attempt, t.restarts, t.message,"    \
-    " t.exit, t.roles, t.observed_ns, t.happened_ns, t.started_ns, t.ended_ns, t.inferred"
-#define JOB_COLUMNS                                                                                                    \
-    "j.uid, j.namespace, j.name, j.runtime, j.backend, j.target, j.job_group, j.request_id, j.labels, j.warnings,"     \
-    " j.spec_hash, j.created_ns, j.ordinal, j.ttl_ns, j.external"
-
-static const char *const texts[S_COUNT] = {
-    [S_BEGIN] = "BEGIN IMMEDIATE",
-    [S_COMMIT] = "COMMIT",
-    [S_ROLLBACK] = "ROLLBACK",
-    [S_SAVE] = "SAVEPOINT batch",
-    [S_RELEASE] = "RELEASE batch",
-    [S_BACK] = "ROLLBACK TO batch",
-    [S_ADD_JOB] = "INSERT INTO jobs (uid, namespace, name, runtime, backend, target, job_group, request_id, labels, "
-                  "warnings, spec_hash, spec,"
-                  " created_ns, ordinal, ttl_ns, external) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [S_ADD_REQUEST] = "INSERT OR REPLACE INTO requests (namespace, request_id, uid, spec_hash) VALUES (?,?,?,?)",
-    [S_ADD_TRANSITION] = "INSERT INTO transitions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [S_MARK_DELETED] = "UPDATE jobs SET last = ?2, deleted = deleted OR ?3, spec = iif(?3, '', spec) WHERE uid = ?1",
-    [S_REQUEST_DELETED] = "UPDATE requests SET deleted_ns = ?2 WHERE uid = ?1",
-    [S_SET_META] = "INSERT OR REPLACE INTO meta VALUES (?,?)",
-    [S_READ_TRANSITIONS] =
-        "SELECT " TRANSITION_COLUMNS ", " JOB_COLUMNS
-        " FROM transitions t JOIN jobs j ON j.uid = t.uid WHERE t.sequence > ? ORDER BY t.sequence LIMIT ?",
-    [S_READ_SPEC] = "SELECT spec FROM jobs WHERE uid = ? AND NOT deleted",
-    [S_TRIM] =
-        "DELETE FROM transitions WHERE sequence IN (SELECT t.sequence FROM transitions t JOIN jobs j ON j.uid = t.uid"
-        " WHERE t.sequence > ? AND t.sequence <= ? AND (j.deleted OR j.last <> t.sequence) ORDER BY t.sequence LIMIT "
-        "?)",
-    [S_TRIM_JOBS] = "DELETE FROM jobs WHERE deleted AND last <= ?",
-    [S_PURGE_REQUESTS] = "DELETE FROM requests WHERE deleted_ns < ?",
-    [S_PAGE_COUNT] = "PRAGMA page_count",
-};
-
-bool store_sql_fail(struct store *s, struct err *err, const char *what) {
-    int code = s->db != NULL ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
-    const char *text = s->db != NULL ? sqlite3_errmsg(s->db) : "out of memory";
-    switch (code & 0xff) {
-    case SQLITE_FULL:
-        return err_fail(err, ERR_EXHAUSTED, "JOURNAL_FULL", "%s: the journal's disk is full", what);
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
-                        "%s: the journal is damaged (%s); stop trainerd, keep a copy of journal.db and its -wal file, "
-                        "then restore a backup or move them away to start empty",
-                        what, text);
-    case SQLITE_IOERR:
-        return err_fail(err, ERR_UNAVAILABLE, "JOURNAL_IO", "%s: %s (%s)", what, text,
-                        strerror(sqlite3_system_errno(s->db)));
-    default:
-        return err_fail(err, ERR_UNAVAILABLE, "JOURNAL_UNAVAILABLE", "%s: %s", what, text);
-    }
-}
-
-sqlite3_stmt *store_statement(struct store *s, enum statement which) {
-    return s->statements[which];
-}
-
-int store_step(struct store *s, enum statement which) {
-    sqlite3_stmt *st = s->statements[which];
-    int r = sqlite3_step(st);
-    sqlite3_reset(st);
-    sqlite3_clear_bindings(st);
-    return r;
-}
-
-bool store_meta_set(struct store *s, const char *key, int64_t value) {
-    sqlite3_stmt *st = store_statement(s, S_SET_META);
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 2, value);
-    return store_step(s, S_SET_META) == SQLITE_DONE;
-}
+    " observed_ns INTEGER NOT NULL, happened_ns INTEGER NOT NULL, started_ns INTEGER NOT NULL,"
+    " ended_ns INTEGER NOT NULL, inferred INTEGER NOT NULL);"
+    "CREATE TABLE requests (id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, request_id TEXT NOT NULL,"
+    " uid TEXT NOT NULL, spec_hash TEXT NOT NULL, deleted_ns INTEGER, UNIQUE (namespace, request_id));"
+    "CREATE INDEX requests_deleted ON requests (deleted_ns) WHERE deleted_ns IS NOT NULL;";
 
 static bool run(struct store *s, const char *sql, struct err *err) {
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_sql_fail(s, err, "journal.db");
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_sql_fail(s, err, "open");
 }
 
-// One value of a query as text; false when there is none.
-static bool ask(struct store *s, const char *sql, char *out, size_t size) {
+static bool connect_to(struct store *s, const char *path, struct err *err) {
+    return sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
+           store_sql_fail(s, err, "open");
+}
+
+// ---- A new file ---------------------------------------------------------------------------------------------------
+
+static bool fill(struct store *s, const char *path, struct err *err) {
+    char more[256];
+    char epoch[17];
+    uint8_t bytes[8];
+    id_random(bytes, sizeof bytes);
+    id_hex(bytes, sizeof bytes, epoch);
+    snprintf(more, sizeof more,
+             "INSERT INTO meta VALUES ('epoch', '%s'), ('newest', 0), ('trimmed', 0);"
+             "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+             epoch, APPLICATION_ID, SCHEMA_VERSION);
+    bool ok = connect_to(s, path, err) && run(s, "PRAGMA synchronous = FULL; BEGIN", err) && run(s, schema, err) &&
+              run(s, more, err);
+    sqlite3_close(s->db);
+    s->db = NULL;
+    return ok;
+}
+
+static bool sync_directory(const char *directory, struct err *err) {
+    CLEANUP(fd_close) int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0) {
+        return err_fail_errno(err, ERR_UNAVAILABLE, "JOURNAL_IO", errno, "cannot sync %s", directory);
+    }
+    return true;
+}
+
+// Made under another name, so that a journal.db without its tables is always a damaged one, never a young one.
+// Mode 0600: specs hold what users put into the environment of their jobs.
+static bool create(struct store *s, const char *directory, struct err *err) {
+    CLEANUP(mem_free_ptr) char *young = mem_printf("%s.new", s->path);
+    if (unlink(young) != 0 && errno != ENOENT) {
+        return err_fail_errno(err, ERR_PRECONDITION, "STATE_DIR", errno, "cannot remove %s", young);
+    }
+    CLEANUP(fd_close) int fd = open(young, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return err_fail_errno(err, ERR_PRECONDITION, "STATE_DIR", errno, "cannot create %s", young);
+    }
+    if (!fill(s, young, err)) {
+        return false;
+    }
+    if (rename(young, s->path) != 0) {
+        return err_fail_errno(err, ERR_PRECONDITION, "STATE_DIR", errno, "cannot create %s", s->path);
+    }
+    return sync_directory(directory, err);
+}
+
+static bool create_if_missing(struct store *s, struct err *err) {
+    struct stat st;
+    if (stat(s->path, &st) == 0) {
+        return true;
+    }
+    if (errno != ENOENT) {
+        return err_fail_errno(err, ERR_PRECONDITION, "STATE_DIR", errno, "cannot open %s", s->path);
+    }
+    CLEANUP(mem_free_ptr) char *wal = mem_printf("%s-wal", s->path);
+    if (stat(wal, &st) == 0) { // sqlite would play it into the new file
+        return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
+                        "%s is missing but %s is there: bring it back, or move that away too to start empty", s->path,
+                        wal);
+    }
+    CLEANUP(mem_free_ptr) char *directory = mem_strndup(s->path, (size_t)(strrchr(s->path, '/') - s->path));
+    return create(s, directory, err);
+}
+
+// ---- A file that is there -----------------------------------------------------------------------------------------
+
+// The first value of a query as text. false: *err says why.
+static bool ask(struct store *s, const char *sql, struct str *ret, struct err *err) {
     sqlite3_stmt *st = NULL;
     bool ok = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW;
+    str_clear(ret);
     if (ok) {
-        const char *t = (const char *)sqlite3_column_text(st, 0);
-        snprintf(out, size, "%s", t != NULL ? t : "");
+        const char *text = (const char *)sqlite3_column_text(st, 0);
+        str_add(ret, text != NULL ? text : "");
+    } else {
+        store_sql_fail(s, err, "open");
     }
     sqlite3_finalize(st);
     return ok;
 }
 
-static int64_t ask_int(struct store *s, const char *sql) {
-    char text[64] = "";
-    int64_t v = 0;
-    return ask(s, sql, text, sizeof text) && str_to_int64(text, INT64_MIN, INT64_MAX, &v) ? v : 0;
+static bool damaged(const struct store *s, const char *how, struct err *err) {
+    return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
+                    "%s is damaged (%s): keep a copy of it and of its -wal file, then restore a backup or move both "
+                    "away to start empty",
+                    s->path, how);
 }
 
-static bool create(struct store *s, struct err *err) {
-    char more[256];
-    uint8_t bytes[8];
-    id_random(bytes, sizeof bytes);
-    id_hex(bytes, sizeof bytes, s->epoch);
-    snprintf(more, sizeof more,
-             "INSERT INTO meta VALUES ('epoch', '%s'), ('newest', 0), ('oldest', 1); PRAGMA application_id = %d; "
-             "PRAGMA user_version = %d;",
-             s->epoch, APPLICATION_ID, SCHEMA_VERSION);
-    return run(s, "BEGIN", err) && run(s, schema, err) && run(s, more, err) && run(s, "COMMIT", err);
+static bool ask_number(struct store *s, const char *sql, int64_t *ret, struct err *err) {
+    CLEANUP(str_done) struct str text = STR_INIT;
+    return ask(s, sql, &text, err) &&
+           (str_to_int64(str_text(&text), INT64_MIN, INT64_MAX, ret) || damaged(s, sql, err));
 }
 
-static bool check_version(struct store *s, bool *ret_is_new, struct err *err) {
-    char word[128] = "";
-    if (!ask(s, "PRAGMA schema_version", word, sizeof word)) {
-        return store_sql_fail(s, err, "journal.db");
+static bool check(struct store *s, struct err *err) {
+    int64_t id = 0;
+    int64_t version = 0;
+    CLEANUP(str_done) struct str verdict = STR_INIT;
+    if (!ask_number(s, "PRAGMA application_id", &id, err) || !ask_number(s, "PRAGMA user_version", &version, err)) {
+        return false;
     }
-    *ret_is_new = str_same(word, "0");
-    if (*ret_is_new) {
-        return true;
+    if (id == 0 && version == 0) {
+        return damaged(s, "it is empty", err);
     }
-    if (ask_int(s, "PRAGMA application_id") != APPLICATION_ID) {
+    if (id != APPLICATION_ID) {
         return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
-                        "journal.db is a database of another program; move it away or use another state directory");
+                        "%s is a database of another program: move it away or use another state directory", s->path);
     }
-    int64_t version = ask_int(s, "PRAGMA user_version");
     if (version > SCHEMA_VERSION) {
-        return err_fail(
-            err, ERR_PRECONDITION, "JOURNAL_NEWER",
-            "journal.db has version %lld, this program reads up to %d: use the newer trainerd that wrote it",
-            (long long)version, SCHEMA_VERSION);
+        return err_fail(err, ERR_PRECONDITION, "JOURNAL_NEWER",
+                        "%s has version %lld and this trainerd reads up to %d: use the newer trainerd that wrote it",
+                        s->path, (long long)version, SCHEMA_VERSION);
     }
-    if (!ask(s, "PRAGMA quick_check(1)", word, sizeof word)) {
-        return store_sql_fail(s, err, "journal.db");
-    }
-    if (!str_same(word, "ok")) {
-        return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
-                        "journal.db is damaged (%s): keep a copy, then restore a backup or move it away to start empty",
-                        word);
-    }
-    return true;
+    return ask(s, "PRAGMA quick_check(1)", &verdict, err) &&
+           (str_same(str_text(&verdict), "ok") || damaged(s, str_text(&verdict), err));
 }
 
-static bool prepare(struct store *s, struct err *err) {
-    for (int i = 0; i < S_COUNT; i++) {
-        if (sqlite3_prepare_v3(s->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &s->statements[i], NULL) != SQLITE_OK) {
-            return store_sql_fail(s, err, "journal.db");
-        }
-    }
-    return true;
-}
-
-bool store_schema_open(struct store *s, const char *path, struct err *err) {
-    bool is_new = false;
-    if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK) {
-        return store_sql_fail(s, err, path);
-    }
-    sqlite3_busy_timeout(s->db, 2000); // somebody looks at it with the sqlite3 program
-    if (!check_version(s, &is_new, err)) {
+static bool read_meta(struct store *s, struct err *err) {
+    CLEANUP(str_done) struct str epoch = STR_INIT;
+    if (!ask(s, "SELECT value FROM meta WHERE key = 'epoch'", &epoch, err) ||
+        !ask_number(s, "SELECT value FROM meta WHERE key = 'newest'", &s->newest, err) ||
+        !ask_number(s, "SELECT value FROM meta WHERE key = 'trimmed'", &s->trimmed, err) ||
+        !ask_number(s, "PRAGMA page_size", &s->page_size, err)) {
         return false;
     }
-    if (!run(s, "PRAGMA journal_mode = WAL", err) || !run(s, "PRAGMA synchronous = FULL", err) ||
-        !run(s, "PRAGMA wal_autocheckpoint = 2000", err) || (is_new && !create(s, err)) || !prepare(s, err)) {
-        return false;
-    }
-    ask(s, "SELECT value FROM meta WHERE key = 'epoch'", s->epoch, sizeof s->epoch);
-    s->newest = ask_int(s, "SELECT value FROM meta WHERE key = 'newest'");
-    s->oldest = ask_int(s, "SELECT value FROM meta WHERE key = 'oldest'");
-    s->page_size = ask_int(s, "PRAGMA page_size");
+    snprintf(s->epoch, sizeof s->epoch, "%s", str_text(&epoch));
+    s->oldest = s->trimmed + 1;
     s->next_sequence = s->newest + 1;
-    s->trimmed_up_to = s->oldest - 1;
+    return true;
+}
+
+bool store_schema_open(struct store *s, struct err *err) {
+    if (!create_if_missing(s, err) || !connect_to(s, s->path, err)) {
+        return false;
+    }
+    // What turns out to be damaged is left as it is: no checkpoint when it is closed again.
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_busy_timeout(s->db, 2000); // somebody looks at it with the sqlite3 program
+    if (!check(s, err) ||
+        !run(s,
+             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000;"
+             "PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+             "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF",
+             err) ||
+        !read_meta(s, err) || !store_sql_prepare(s, err)) {
+        return false;
+    }
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     return true;
 }

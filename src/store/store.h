@@ -55,8 +55,8 @@ bool store_open(const struct store_options *options, struct loop *loop, struct s
 void store_close(struct store *s);
 
 const char *store_epoch(const struct store *s);       // 16 hex digits, made with the file
-int64_t store_newest_sequence(const struct store *s); // as of open
-int64_t store_oldest_sequence(const struct store *s); // 1 + the newest that retention removed; kept up to date
+int64_t store_newest_sequence(const struct store *s); // as of open, then the newest that done() was told
+int64_t store_oldest_sequence(const struct store *s); // 1 + up to where retention has removed; kept up to date
 // NULL while the last write succeeded; otherwise why not. on_health is called when that changes.
 const char *store_problem(const struct store *s);
 void store_on_health(struct store *s, void (*fn)(void *ctx, const char *problem), void *ctx);
@@ -77,7 +77,9 @@ size_t store_batch_count(const struct store_batch *b); // transitions
 
 // Queues and takes the batch. done(ctx, first_sequence, NULL): its transitions have first_sequence, +1, ...
 // may_fail: a batch that cannot be written is given up and done(ctx, 0, err) is called (new jobs). Otherwise it is
-// tried again (backoff 100 ms .. 5 s) until it is written, and everything behind it waits (transitions).
+// tried again (backoff 100 ms .. 5 s) until it is written, and the others of its kind behind it wait (transitions).
+// While nothing can be written: batches that may fail are refused at once, with the reason; reads see what is
+// committed; and the journal is tried from time to time even when nothing waits, so that store_problem ends by itself.
 void store_commit(struct store *s, struct store_batch *take_batch, bool may_fail,
                   void (*done)(void *ctx, int64_t first_sequence, const struct err *err), void *ctx);
 

@@ -1,229 +1,193 @@
 // Group commit: all batches that wait become one transaction and one fsync. A batch that may fail has a savepoint of
-// its own.
+// its own, so that a conflict in it spoils no other.
+//
+// Trouble: a transaction that could not be written leaves the store in trouble. Then what may fail is refused at once,
+// what must be written waits in order, reads are answered from what is committed, and the thread tries again from time
+// to time, even with nothing to write: so that the end of the trouble is noticed.
 #include "store/internal.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 
-#include <stdio.h>
+enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 5000 };
 
-// ---- Batches, on the loop thread
-// -------------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------------------------
 
-struct store_batch *store_batch_new(void) {
-    struct store_batch *b = NEW(struct store_batch);
-    arena_init(&b->arena, 0);
-    return b;
-}
-
-void store_batch_free(struct store_batch *b) {
-    if (b == NULL) {
-        return;
-    }
-    arena_done(&b->arena);
-    mem_free(b->jobs);
-    mem_free(b->transitions);
-    mem_free(b);
-}
-
-static void *grow(void *array, size_t count, size_t *cap, size_t size) {
-    if (count == *cap) {
-        *cap = *cap != 0 ? *cap * 2 : 1;
-        array = mem_realloc_array(array, *cap, size);
-    }
-    return array;
-}
-
-void store_batch_add_job(struct store_batch *b, const struct store_job *job) {
-    b->jobs = grow(b->jobs, b->job_count, &b->job_cap, sizeof *b->jobs);
-    struct store_job *j = &b->jobs[b->job_count++];
-    *j = *job;
-    const char **const texts[] = {&j->uid,         &j->namespace_,    &j->name,      &j->runtime,
-                                  &j->backend,     &j->target,        &j->group,     &j->request_id,
-                                  &j->labels_json, &j->warnings_json, &j->spec_hash, &j->spec_json};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        *texts[i] = arena_strdup(&b->arena, *texts[i]);
-    }
-}
-
-void store_batch_add_transition(struct store_batch *b, const struct store_transition *t) {
-    b->transitions = grow(b->transitions, b->transition_count, &b->transition_cap, sizeof *b->transitions);
-    struct store_transition *copy = &b->transitions[b->transition_count++];
-    *copy = *t;
-    copy->uid = arena_strdup(&b->arena, t->uid);
-    copy->message = arena_strdup(&b->arena, t->message);
-    copy->exit_json = arena_strdup(&b->arena, t->exit_json);
-    copy->roles_json = arena_strdup(&b->arena, t->roles_json);
-}
-
-size_t store_batch_count(const struct store_batch *b) {
-    return b->transition_count;
-}
-
-// ---- Writing, on the store thread
-// ------------------------------------------------------------------------------------------
-
-static bool add_job(struct store *s, const struct store_job *j) {
-    store_bind_job(store_statement(s, S_ADD_JOB), j);
-    if (store_step(s, S_ADD_JOB) != SQLITE_DONE) {
-        return false;
-    }
-    if (j->request_id == NULL) {
-        return true;
-    }
-    sqlite3_stmt *st = store_statement(s, S_ADD_REQUEST);
+static bool add_request(struct store *s, const struct store_job *j) {
     const char *const texts[] = {j->namespace_, j->request_id, j->uid, j->spec_hash};
-    for (int i = 0; i < 4; i++) {
+    sqlite3_stmt *st = store_sql_statement(s, S_ADD_REQUEST);
+    for (int i = 0; i < (int)ARRAY_LEN(texts); i++) {
         sqlite3_bind_text(st, i + 1, texts[i], -1, SQLITE_STATIC);
     }
-    return store_step(s, S_ADD_REQUEST) == SQLITE_DONE;
+    return store_sql_step(s, S_ADD_REQUEST);
+}
+
+static bool add_job(struct store *s, const struct store_job *j) {
+    store_bind_job(store_sql_statement(s, S_ADD_JOB), j);
+    if (!store_sql_step(s, S_ADD_JOB)) {
+        return false;
+    }
+    sqlite3_bind_text(store_sql_statement(s, S_ADD_SPEC), 1, j->spec_json, -1, SQLITE_STATIC);
+    return store_sql_step(s, S_ADD_SPEC) && (j->request_id == NULL || add_request(s, j));
+}
+
+static bool step_uid(struct store *s, enum statement which, const char *uid, int64_t value) {
+    sqlite3_stmt *st = store_sql_statement(s, which);
+    sqlite3_bind_text(st, 1, uid, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 2, value); // S_DROP_SPEC has no second: no harm
+    return store_sql_step(s, which);
+}
+
+static bool advance_job(struct store *s, const struct store_transition *t, int64_t sequence) {
+    if (s->trimmed > 0 && !step_uid(s, S_DROP_SUPERSEDED, t->uid, s->trimmed)) {
+        return false;
+    }
+    sqlite3_bind_int(store_sql_statement(s, S_ADVANCE_JOB), 3, t->kind == STORE_DELETED);
+    return step_uid(s, S_ADVANCE_JOB, t->uid, sequence);
 }
 
 static bool add_transition(struct store *s, const struct store_transition *t, int64_t sequence) {
-    store_bind_transition(store_statement(s, S_ADD_TRANSITION), t, sequence);
-    if (store_step(s, S_ADD_TRANSITION) != SQLITE_DONE) {
+    store_bind_transition(store_sql_statement(s, S_ADD_TRANSITION), t, sequence);
+    if (!store_sql_step(s, S_ADD_TRANSITION) || !advance_job(s, t, sequence)) {
         return false;
     }
-    sqlite3_stmt *st = store_statement(s, S_MARK_DELETED);
-    sqlite3_bind_text(st, 1, t->uid, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 2, sequence);
-    sqlite3_bind_int(st, 3, t->kind == STORE_DELETED);
-    if (store_step(s, S_MARK_DELETED) != SQLITE_DONE) {
-        return false;
-    }
-    if (t->kind != STORE_DELETED) {
-        return true;
-    }
-    st = store_statement(s, S_REQUEST_DELETED);
-    sqlite3_bind_text(st, 1, t->uid, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 2, t->observed_ns);
-    return store_step(s, S_REQUEST_DELETED) == SQLITE_DONE;
+    return t->kind != STORE_DELETED ||
+           (step_uid(s, S_DROP_SPEC, t->uid, 0) && step_uid(s, S_REQUEST_DELETED, t->uid, t->observed_ns));
 }
 
-static bool write_batch(struct store *s, struct request *r) {
+// ---- Batches ------------------------------------------------------------------------------------------------------
+
+static bool write_batch(struct store *s, struct request *r, int64_t *next) {
     const struct store_batch *b = r->batch;
-    r->first_sequence = s->next_sequence;
+    r->first_sequence = *next;
     for (size_t i = 0; i < b->job_count; i++) {
         if (!add_job(s, &b->jobs[i])) {
             return false;
         }
     }
     for (size_t i = 0; i < b->transition_count; i++) {
-        if (!add_transition(s, &b->transitions[i], s->next_sequence)) {
+        if (!add_transition(s, &b->transitions[i], (*next)++)) {
             return false;
         }
-        s->next_sequence++;
     }
     return true;
 }
 
-static bool is_full(struct store *s) {
+// Whether new jobs are to be refused for size. Pages that retention has freed are room.
+static bool over_size(struct store *s) {
     if (s->max_bytes == 0) {
         return false;
     }
-    sqlite3_stmt *st = store_statement(s, S_PAGE_COUNT);
+    sqlite3_stmt *st = store_sql_statement(s, S_PAGES_USED);
     int64_t pages = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    sqlite3_reset(st);
+    store_sql_reset(st);
     return pages * s->page_size >= s->max_bytes;
 }
 
-static void refuse(struct store *s, struct request *r) {
-    if (!err_set(&r->err)) {
-        store_sql_fail(s, &r->err, "the job was not accepted");
-    }
-}
-
-// A batch that may fail, within the transaction. false: the transaction itself is gone.
-static bool write_optional(struct store *s, struct request *r, bool full) {
-    int64_t before = s->next_sequence;
-    if (full) {
-        err_fail(&r->err, ERR_EXHAUSTED, "JOURNAL_FULL",
-                 "the journal has reached journal.max_size; delete ended jobs or raise it");
-        return true;
-    }
-    if (store_step(s, S_SAVE) != SQLITE_DONE) {
+// A batch that may fail, within the transaction. false: the transaction is lost with it.
+static bool write_optional(struct store *s, struct request *r, int64_t *next) {
+    int64_t before = *next;
+    if (!store_sql_step(s, S_SAVE)) {
         return false;
     }
-    if (write_batch(s, r)) {
-        return store_step(s, S_RELEASE) == SQLITE_DONE;
+    if (write_batch(s, r, next)) {
+        return store_sql_step(s, S_RELEASE);
     }
-    refuse(s, r);
-    s->next_sequence = before;
-    return store_step(s, S_BACK) == SQLITE_DONE && store_step(s, S_RELEASE) == SQLITE_DONE;
+    if ((sqlite3_errcode(s->db) & 0xff) != SQLITE_CONSTRAINT) {
+        return false; // not its fault: the others would meet the same
+    }
+    store_sql_fail(s, &r->err, "write to");
+    *next = before;
+    return store_sql_step(s, S_BACK) && store_sql_step(s, S_RELEASE);
+}
+
+static bool write_each(struct store *s, struct list *requests, int64_t *next) {
+    bool refuse = over_size(s);
+    LIST_EACH (node, requests) {
+        struct request *r = CONTAINER_OF(node, struct request, link);
+        if (!r->may_fail) {
+            if (!write_batch(s, r, next)) {
+                return false;
+            }
+        } else if (refuse && r->batch->job_count != 0) {
+            err_fail(&r->err, ERR_EXHAUSTED, "JOURNAL_FULL",
+                     "the journal has reached journal.max_size: delete jobs that have ended, or raise it");
+        } else if (!write_optional(s, r, next)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // One transaction with all of them. false: nothing of it was written, *err says why.
 static bool write_all(struct store *s, struct list *requests, struct err *err) {
-    int64_t before = s->next_sequence;
-    bool full = is_full(s);
-    bool ok = store_step(s, S_BEGIN) == SQLITE_DONE;
-    LIST_EACH (node, requests) {
-        struct request *r = CONTAINER_OF(node, struct request, link);
-        if (ok) {
-            ok = r->may_fail ? write_optional(s, r, full) : write_batch(s, r);
-        }
-    }
-    ok = ok && (s->next_sequence == before || store_meta_set(s, "newest", s->next_sequence - 1)) &&
-         store_step(s, S_COMMIT) == SQLITE_DONE;
+    int64_t next = s->next_sequence;
+    bool ok = store_sql_step(s, S_BEGIN) && write_each(s, requests, &next) &&
+              store_sql_meta_set(s, "newest", next - 1) && store_sql_step(s, S_COMMIT);
     if (!ok) {
-        store_sql_fail(s, err, "the journal cannot be written");
-        if (sqlite3_get_autocommit(s->db) == 0) {
-            (void)store_step(s, S_ROLLBACK);
-        }
-        s->next_sequence = before;
+        store_sql_fail(s, err, "write to");
+        store_sql_rollback(s);
+        return false;
     }
-    return ok;
+    s->next_sequence = next;
+    return true;
 }
 
-static void answer_all(struct list *requests, bool optional_only, const struct err *err) {
-    LIST_EACH (node, requests) {
+// ---- Groups, and trouble ------------------------------------------------------------------------------------------
+
+static void answer_all(struct list *requests) {
+    struct list *node;
+    while ((node = list_pop(requests)) != NULL) {
+        store_answer(CONTAINER_OF(node, struct request, link));
+    }
+}
+
+// In trouble: refuses what may fail, lets the rest wait.
+static void put_off(struct store *s, struct list *requests) {
+    struct list *node;
+    while ((node = list_pop(requests)) != NULL) {
         struct request *r = CONTAINER_OF(node, struct request, link);
-        if (optional_only && !r->may_fail) {
+        if (!r->may_fail) {
+            list_push(&s->waiting, node);
             continue;
         }
-        list_remove(node);
-        if (err != NULL) {
-            err_done(&r->err);
-            err_copy(&r->err, err);
-        }
+        err_done(&r->err);
+        err_copy(&r->err, &s->trouble);
         store_answer(r);
     }
 }
 
-// Waits for the next try; false when the store is being closed.
-static bool pause_for(struct store *s, int64_t ms) {
-    struct timespec until;
-    int64_t at = clock_wall() + ms * CLOCK_MS;
-    until.tv_sec = at / CLOCK_SECOND;
-    until.tv_nsec = at % CLOCK_SECOND;
-    pthread_mutex_lock(&s->lock);
-    if (!s->closing) {
-        pthread_cond_timedwait(&s->more, &s->lock, &until);
-    }
-    bool go_on = !s->closing;
-    pthread_mutex_unlock(&s->lock);
-    return go_on;
+void store_write_failed(struct store *s, struct err *take_err) {
+    bool first = !err_set(&s->trouble);
+    s->retry_step_ms = first ? RETRY_MIN_MS : s->retry_step_ms * 2;
+    s->retry_step_ms = s->retry_step_ms > RETRY_MAX_MS ? RETRY_MAX_MS : s->retry_step_ms;
+    s->retry_ns = clock_mono() + s->retry_step_ms * CLOCK_MS;
+    err_done(&s->trouble);
+    err_move(&s->trouble, take_err);
+    store_say_health(s, s->trouble.message);
 }
 
-void store_write_group(struct store *s, struct list *requests) {
-    int64_t backoff_ms = 100;
-    while (!list_empty(requests)) {
-        struct err err = ERR_INIT;
-        if (write_all(s, requests, &err)) {
-            store_say_health(s, NULL);
-            answer_all(requests, false, NULL);
+void store_write_group(struct store *s, struct list *take_requests) {
+    if (list_empty(take_requests)) {
+        return;
+    }
+    struct err err = ERR_INIT;
+    if (!err_set(&s->trouble)) {
+        if (write_all(s, take_requests, &err)) {
+            answer_all(take_requests);
             return;
         }
-        store_say_health(s, err.message);
-        answer_all(requests, true, &err);
-        err_done(&err);
-        if (list_empty(requests) || !pause_for(s, backoff_ms)) {
-            break;
-        }
-        backoff_ms = backoff_ms * 2 > 5000 ? 5000 : backoff_ms * 2;
+        store_write_failed(s, &err);
     }
-    struct list *node;
-    while ((node = list_pop(requests)) != NULL) { // closing, and it still cannot be written
-        store_request_free(CONTAINER_OF(node, struct request, link));
+    put_off(s, take_requests);
+}
+
+void store_write_again(struct store *s) {
+    struct err err = ERR_INIT;
+    if (!write_all(s, &s->waiting, &err)) {
+        store_write_failed(s, &err);
+        return;
     }
+    err_done(&s->trouble);
+    store_say_health(s, NULL);
+    answer_all(&s->waiting);
 }
