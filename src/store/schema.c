@@ -40,8 +40,14 @@ static bool run(struct store *s, const char *sql, struct err *err) {
 }
 
 static bool connect_to(struct store *s, const char *path, struct err *err) {
-    return sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
-           store_sql_fail(s, err, "open");
+    if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        return store_sql_fail(s, err, "open");
+    }
+    if (sqlite3_db_readonly(s->db, "main") == 1) { // sqlite falls back to that without a word
+        return err_fail(err, ERR_PRECONDITION, "STATE_DIR",
+                        "cannot write to %s: trainerd must own it and be able to write to it", path);
+    }
+    return true;
 }
 
 // ---- A new file ---------------------------------------------------------------------------------------------------
@@ -147,7 +153,7 @@ static bool check(struct store *s, struct err *err) {
         return false;
     }
     if (id == 0 && version == 0) {
-        return damaged(s, "it is empty", err);
+        return damaged(s, "it is empty or was cut off", err);
     }
     if (id != APPLICATION_ID) {
         return err_fail(err, ERR_DATA_LOSS, "JOURNAL_CORRUPT",
