@@ -44,7 +44,7 @@ class Submitter(threading.Thread):
             n += 1
             while True:
                 try:
-                    answer = self.load.stub.Submit(service_pb2.SubmitRequest(spec=s, request_id=request_id), timeout=5)
+                    answer = self.load.stub.Submit(service_pb2.SubmitRequest(spec=s, request_id=request_id), timeout=5, wait_for_ready=True)
                     break
                 except grpc.RpcError as e:
                     if e.code() not in RETRY:
@@ -81,7 +81,7 @@ class Watcher(threading.Thread):
         while not self.load.watch_stop.is_set():
             request = watch_pb2.WatchRequest(resume_token=self.token, skip_snapshot=True)
             try:
-                for m in self.load.stub.Watch(request):
+                for m in self.load.stub.Watch(request, wait_for_ready=True):
                     if m.WhichOneof("message") == "transition":
                         t = m.transition
                         self.seen.append((t.sequence, t.uid, t.job_sequence, t.to))
