@@ -93,15 +93,38 @@ void store_sql_rollback(struct store *s) {
     }
 }
 
+static int errno_of(sqlite3_file *file) {
+    int number = 0;
+    if (file != NULL && file->pMethods != NULL) {
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+    }
+    return number;
+}
+
+// The errno behind an I/O error. sqlite3_system_errno does not know those of a commit; the files do.
+static int io_errno(sqlite3 *db) {
+    sqlite3_file *file = NULL;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    int number = errno_of(file);
+    if (number == 0) {
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+        number = errno_of(file);
+    }
+    return number != 0 ? number : sqlite3_system_errno(db);
+}
+
 // A file size limit and a quota are full disks under another name; sqlite knows only ENOSPC.
 static bool no_space(int code, int number) {
     return code == SQLITE_FULL || (code == SQLITE_IOERR && (number == ENOSPC || number == EDQUOT || number == EFBIG));
 }
 
 bool store_sql_fail(const struct store *s, struct err *err, const char *doing) {
-    int code = s->db != NULL ? sqlite3_errcode(s->db) & 0xff : SQLITE_NOMEM;
-    int number = s->db != NULL ? sqlite3_system_errno(s->db) : 0;
-    const char *text = s->db != NULL ? sqlite3_errmsg(s->db) : "out of memory";
+    if (s->db == NULL) {
+        return err_fail(err, ERR_UNAVAILABLE, "JOURNAL_UNAVAILABLE", "cannot %s %s: out of memory", doing, s->path);
+    }
+    int code = sqlite3_errcode(s->db) & 0xff;
+    int number = code == SQLITE_IOERR ? io_errno(s->db) : sqlite3_system_errno(s->db);
+    const char *text = sqlite3_errmsg(s->db);
     if (no_space(code, number)) {
         return err_fail(err, ERR_EXHAUSTED, "JOURNAL_FULL", "cannot %s %s: no space left on its disk; make room there",
                         doing, s->path);
