@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -301,6 +302,9 @@ bool local_backend_new(const struct local_options *options, struct loop *loop, s
     l->logs_dir = mem_printf("%s/logs", options->state_dir);
     l->work_dir = mem_printf("%s/work", options->state_dir);
     l->port_taken = mem_zalloc((size_t)(options->port_last - options->port_first + 1) * sizeof *l->port_taken);
+    uint32_t start; // daemons of other users, and the one before this, leave each other's ports alone
+    id_random(&start, sizeof start);
+    l->port_next = (int32_t)(start % (uint32_t)(options->port_last - options->port_first + 1));
     l->fd = l->inotify = -1;
     list_init(&l->runs);
     list_init(&l->queue);

@@ -59,9 +59,9 @@ class Submitter(threading.Thread):
                 self.cancel(answer.job.uid)
 
     def cancel(self, uid):
+        self.canceled.add(uid)  # also when no answer comes: it may have been heard
         try:
             self.load.stub.Cancel(service_pb2.CancelRequest(job=job_pb2.JobRef(uid=uid)), timeout=5)
-            self.canceled.add(uid)
         except grpc.RpcError as e:
             if e.code() not in RETRY:
                 self.problem = e
