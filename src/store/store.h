@@ -49,9 +49,11 @@ struct store_options {
 
 // Opens or creates, checks integrity (quick_check), migrates. Blocking; before the loop runs.
 // ERR_DATA_LOSS "JOURNAL_CORRUPT" names the file and what to do; ERR_PRECONDITION "JOURNAL_NEWER" for a file of a newer
-// version; ERR_UNAVAILABLE "JOURNAL_LOCKED" when another process has it.
+// version; ERR_UNAVAILABLE "JOURNAL_LOCKED" when another process has it; ERR_PRECONDITION "STATE_DIR" when it cannot be
+// read or written; ERR_EXHAUSTED "JOURNAL_FULL" when there is no space to create it.
 bool store_open(const struct store_options *options, struct loop *loop, struct store **ret, struct err *err) MUST_CHECK;
-// Writes everything that is queued, then closes. Blocking; callbacks of queued calls are not run.
+// Writes everything that is queued, then closes. Blocking; callbacks of queued calls are not run. While nothing can be
+// written, one last try is made; what is dropped then is all that waited, not a part of it.
 void store_close(struct store *s);
 
 const char *store_epoch(const struct store *s);       // 16 hex digits, made with the file
@@ -98,8 +100,8 @@ struct store_read *store_read_spec(struct store *s, const char *uid,
 void store_cancel(struct store_read *read); // no callback follows
 
 // Retention, in the background, in small transactions: removes transitions with sequence <= up_to, except each
-// existing job's newest. Jobs are removed by STORE_DELETED transitions, which also mark the job's row;
-// its transitions stay until retention takes them. done may be NULL.
+// existing job's newest (which goes when the job moves on). Jobs are removed by STORE_DELETED transitions, which also
+// mark the job's row; its transitions stay until retention takes them. done may be NULL.
 void store_trim(struct store *s, int64_t up_to_sequence, void (*done)(void *ctx, int64_t removed), void *ctx);
 // request ids outlive deleted jobs for 24 h: the uid that used it, or NULL. Answered from memory.
 const char *store_request_uid(const struct store *s, const char *namespace_, const char *request_id,

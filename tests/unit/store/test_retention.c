@@ -162,6 +162,23 @@ Test(retention, an_interrupted_trim_goes_on_where_it_was) {
     world_done(&w);
 }
 
+// Of a job whose own batch was refused: it has its sequence like any other, nobody reads it, and it does not stay.
+Test(retention, a_transition_of_no_job) {
+    struct world w;
+    struct answer a[2];
+    world_new(&w);
+    world_open(&w);
+    commit_step(&w, "nobody", 2, 7, &a[0]);
+    commit_job(&w, "a", 1, &a[1]);
+    world_wait(&w, 2);
+    cr_expect_eq(a[0].first, 1);
+    cr_expect_eq(a[1].first, 2);
+    expect_transitions(&w, 0, 10, "2:a/1");
+    cr_expect_eq(trim(&w, 2), 1);
+    cr_expect_eq(world_ask(&w, "SELECT min(sequence) FROM transitions"), 2);
+    world_done(&w);
+}
+
 // ---- Request ids --------------------------------------------------------------------------------------------------
 
 static void commit_keyed(struct world *w, const char *uid, int64_t ordinal, const char *request_id, const char *hash,
