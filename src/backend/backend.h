@@ -141,6 +141,7 @@ struct backend_start {
     const char *uid, *name, *namespace_;
     struct backend_plan *plan; // referenced by the backend while it needs it
     bool suspended;            // start nothing yet
+    bool waiting;              // it waits for its turn (PENDING): nothing of `attempt` runs or is of interest
     int32_t attempt;           // the newest that is known to have begun; 0 for a new job
     int32_t restarts;
     bool restarting;          // the failure of this attempt is counted in restarts already

@@ -1,34 +1,29 @@
-// One attempt of a job in the supervisor: its ranks, their output, their end, and the end of everything they left
-// behind.
+// One attempt of a job in the supervisor: its ranks, their output, their end, and the end of what they left behind.
 #include "local/supervisor.h"
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
-#include "local/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 * 1024, READS_A_TURN = 8, KILL_AGAIN_MS = 100, RANKS_MAX = 10000 };
+enum { READ_BYTES = 64 * 1024, READS_A_TURN = 8, KILL_AGAIN_MS = 50, KILL_AGAIN_MAX_MS = 5000 };
 
 // ---- Output
-// ----------------------------------------------------------------------------------------------------------------------
 
-// Reads what is there. true: the pipe has ended.
-static bool drain(struct rank *r, int reads) {
+// Reads at most `most` bytes. true: the pipe has ended.
+static bool drain(struct rank *r, size_t most) {
     char buffer[READ_BYTES];
-    for (int i = 0; i < reads; i++) {
-        ssize_t n = read(r->pipe.fd, buffer, sizeof buffer);
-        if (n > 0) {
-            log_writer_add(&r->log, buffer, (size_t)n);
-            continue;
+    while (most > 0) {
+        ssize_t n = read(r->pipe.fd, buffer, most < sizeof buffer ? most : sizeof buffer);
+        if (n <= 0) {
+            return n == 0 || (errno != EAGAIN && errno != EINTR);
         }
-        return n == 0 || (errno != EAGAIN && errno != EINTR);
+        log_writer_add(&r->log, buffer, (size_t)n);
+        most -= (size_t)n;
     }
     return false;
 }
@@ -42,100 +37,85 @@ static void end_output(struct rank *r) {
     log_writer_end(&r->log);
 }
 
+// What is in the pipe now, and no more: somebody may be writing as fast as this reads.
+static void drain_present(struct rank *r) {
+    int present = 0;
+    if (r->pipe.fd >= 0 && ioctl(r->pipe.fd, FIONREAD, &present) == 0 && present > 0) {
+        (void)drain(r, (size_t)present);
+    }
+}
+
 static void on_output(void *ctx, int events UNUSED) {
     struct rank *r = ctx;
-    if (drain(r, READS_A_TURN)) {
+    if (drain(r, (size_t)READ_BYTES * READS_A_TURN)) {
         end_output(r);
     }
 }
 
 // ---- Ends
-// ------------------------------------------------------------------------------------------------------------------------
-
-static size_t live_pids(const struct attempt *a, pid_t *out) {
-    size_t n = 0;
-    LIST_EACH (node, &a->ranks) {
-        const struct rank *r = CONTAINER_OF(node, struct rank, link);
-        if (!r->ended) {
-            out[n++] = r->pid;
-        }
-    }
-    return n;
-}
-
-static size_t signal_all(struct attempt *a, int number) {
-    pid_t *pids = mem_alloc((size_t)a->total * sizeof *pids);
-    size_t n = live_pids(a, pids);
-    size_t found = tree_signal("TRAINERD_JOB_UID", a->uid, pids, n, number);
-    mem_free(pids);
-    return found;
-}
-
-static bool strangers(struct supervisor *s) {
-    size_t n = 0;
-    size_t cap = 16;
-    pid_t *pids = mem_alloc(cap * sizeof *pids);
-    LIST_EACH (node, &s->attempts) {
-        struct attempt *a = CONTAINER_OF(node, struct attempt, link);
-        if (n + a->total > cap) {
-            cap = (n + a->total) * 2;
-            pids = mem_realloc_array(pids, cap, sizeof *pids);
-        }
-        n += live_pids(a, pids + n);
-    }
-    bool found = tree_has_strangers(pids, n);
-    mem_free(pids);
-    return found;
-}
 
 static void finish(struct attempt *a) {
-    struct supervisor *s = a->supervisor;
     a->gone = true;
-    loop_timer_stop(&a->sooner);
-    LIST_EACH (node, &a->ranks) {
-        end_output(CONTAINER_OF(node, struct rank, link));
+    loop_timer_stop(&a->killer);
+    list_remove(&a->ending);
+    for (uint32_t i = 0; i < a->total; i++) {
+        if (a->ranks[i] != NULL) {
+            drain_present(a->ranks[i]);
+            end_output(a->ranks[i]);
+        }
     }
-    supervisor_say_gone(s, a);
+    talk_say_gone(a->supervisor, a);
     if (a->forgotten) {
         attempt_free(a);
     }
 }
 
 void attempt_check(struct attempt *a) {
-    if (a->gone || a->ended_count < a->total) {
+    bool all = a->present == a->total || a->stopping; // a daemon that died may have asked for a part of it only
+    if (a->gone || !all || a->ended_count < a->present) {
         return;
     }
-    // Its ranks have ended. What they left behind has become a child of this process, so most often one look says
-    // that there is nothing.
-    if (!strangers(a->supervisor) || signal_all(a, 0) == 0) {
+    // What its ranks left behind has become a child of this process, so that one look most often says: nothing.
+    if (!reach_strangers(a->supervisor) || reach_signal(a, 0) == 0) {
         finish(a);
         return;
     }
-    if (!a->stopping) { // nobody waits for leftovers of what has ended well
-        attempt_stop(a, 0);
+    if (!list_linked(&a->ending)) {
+        list_push(&a->supervisor->ending, &a->ending);
+    }
+    if (!a->stopping) {
+        attempt_stop(a, 0, ""); // nobody waits for leftovers of what has ended well
     }
 }
 
-static void on_sooner(void *ctx) {
+static void kill_all(void *ctx) {
     struct attempt *a = ctx;
-    signal_all(a, SIGKILL);
-    a->signal = SIGKILL;
-    loop_timer_start(&a->sooner, KILL_AGAIN_MS); // until none is left: the kernel takes its time, and forks race
-    attempt_check(a);
+    (void)reach_signal(a, SIGKILL);
+    a->kill_at_ns = 0;
+    loop_timer_start(&a->killer, a->again_ms); // until none is left: the kernel takes its time, and forks race
+    a->again_ms = a->again_ms * 2 < KILL_AGAIN_MAX_MS ? a->again_ms * 2 : KILL_AGAIN_MAX_MS;
 }
 
-void attempt_stop(struct attempt *a, int64_t grace_ms) {
+void attempt_stop(struct attempt *a, int64_t grace_ms, const char *why) {
     if (a->gone) {
-        supervisor_say_gone(a->supervisor, a);
+        talk_say_gone(a->supervisor, a);
         return;
     }
-    bool again = a->stopping;
+    int64_t at = clock_mono() + grace_ms * CLOCK_MS;
+    bool first = !a->stopping;
     a->stopping = true;
-    if (!again && grace_ms > 0) {
-        signal_all(a, SIGTERM);
+    if (why[0] != '\0') {
+        mem_free(a->why);
+        a->why = mem_strdup(why);
     }
-    if (a->signal != SIGKILL) {
-        loop_timer_start(&a->sooner, grace_ms);
+    if (grace_ms <= 0) {
+        kill_all(a);
+    } else if (first || at < a->kill_at_ns) { // again, and with less patience
+        a->kill_at_ns = at;
+        loop_timer_start(&a->killer, grace_ms);
+    }
+    if (first && grace_ms > 0) {
+        (void)reach_signal(a, SIGTERM);
     }
     attempt_check(a);
 }
@@ -146,125 +126,142 @@ static void on_exit_status(void *ctx, int status) {
     r->ended = true;
     r->status = status;
     r->ended_ns = clock_wall();
+    list_remove(&r->live);
+    a->supervisor->live_count--;
     a->ended_count++;
-    // All it wrote itself is in the pipe now; a child that still holds it may write on.
-    if (r->pipe.fd >= 0 && drain(r, 1 << 20)) {
-        end_output(r);
-    }
-    supervisor_say_exit(a->supervisor, r);
+    drain_present(r); // all it wrote itself; a child that still holds the pipe may write on
+    talk_say_exit(a->supervisor, r);
     attempt_check(a);
 }
 
 // ---- Spawn
-// -----------------------------------------------------------------------------------------------------------------------
 
-struct attempt *attempt_find(struct supervisor *s, const char *uid, uint32_t number) {
-    char key[64];
-    snprintf(key, sizeof key, "%.32s/%u", uid, number);
-    return hash_get(&s->by_key, key);
-}
-
-static struct attempt *attempt_new(struct supervisor *s, const char *uid, uint32_t number, uint32_t total) {
-    struct attempt *a = NEW(struct attempt);
-    a->supervisor = s;
-    a->number = number;
-    a->total = total;
-    snprintf(a->uid, sizeof a->uid, "%s", uid);
-    snprintf(a->key, sizeof a->key, "%.32s/%u", uid, number);
-    list_init(&a->ranks);
-    loop_timer_init(&a->sooner, s->loop, "kill", on_sooner, a);
-    list_push(&s->attempts, &a->link);
-    hash_put(&s->by_key, a->key, a);
+struct attempt *attempt_find(const struct supervisor *s, const char *uid, uint32_t number) {
+    struct attempt *a = hash_get(&s->by_uid, uid);
+    while (a != NULL && a->number != number) {
+        a = a->older;
+    }
     return a;
 }
 
-static struct rank *rank_find(const struct attempt *a, uint32_t number) {
-    LIST_EACH (node, &a->ranks) {
-        struct rank *r = CONTAINER_OF(node, struct rank, link);
-        if (r->number == number) {
-            return r;
-        }
-    }
-    return NULL;
+static struct attempt *attempt_new(struct supervisor *s, const struct wire_spawn *spawn) {
+    struct attempt *a = NEW(struct attempt);
+    a->supervisor = s;
+    a->number = spawn->attempt;
+    a->total = spawn->total;
+    a->again_ms = KILL_AGAIN_MS;
+    memcpy(a->uid, spawn->uid, strlen(spawn->uid) + 1);
+    a->ranks = mem_zalloc(a->total * sizeof(struct rank *));
+    list_init(&a->ending);
+    loop_timer_init(&a->killer, s->loop, "kill", kill_all, a);
+    list_push(&s->attempts, &a->link);
+    a->older = hash_remove(&s->by_uid, a->uid); // the key is this one's from now on
+    (void)hash_put(&s->by_uid, a->uid, a);
+    return a;
 }
 
 static void rank_free(struct rank *r) {
+    if (r == NULL) {
+        return;
+    }
     loop_child_stop(&r->child);
+    if (list_linked(&r->live)) {
+        list_remove(&r->live);
+        r->attempt->supervisor->live_count--;
+    }
     end_output(r);
     log_writer_done(&r->log);
-    list_remove(&r->link);
     mem_free(r->refused);
     mem_free(r->note);
     mem_free(r);
 }
 
-void attempt_free(struct attempt *a) {
-    LIST_EACH (node, &a->ranks) {
-        rank_free(CONTAINER_OF(node, struct rank, link));
+static void unlink_attempt(const struct attempt *a) {
+    struct supervisor *s = a->supervisor;
+    struct attempt *newer = hash_get(&s->by_uid, a->uid);
+    if (newer == a) {
+        (void)hash_remove(&s->by_uid, a->uid);
+        if (a->older != NULL) {
+            (void)hash_put(&s->by_uid, a->older->uid, a->older);
+        }
+        return;
     }
-    loop_timer_stop(&a->sooner);
-    hash_remove(&a->supervisor->by_key, a->key);
+    while (newer->older != a) {
+        newer = newer->older;
+    }
+    newer->older = a->older;
+}
+
+void attempt_free(struct attempt *a) {
+    for (uint32_t i = 0; i < a->total; i++) {
+        rank_free(a->ranks[i]);
+    }
+    loop_timer_stop(&a->killer);
+    unlink_attempt(a);
     list_remove(&a->link);
+    list_remove(&a->ending);
+    talk_start_idle(a->supervisor);
+    mem_free(a->ranks);
+    mem_free(a->why);
     mem_free(a);
 }
 
-static const char **texts(struct wire_reader *r) {
-    uint32_t n = wire_get_u32(r);
-    if (r->bad || n > (size_t)(r->end - r->p) / 5) { // each takes at least five bytes
-        r->bad = true;
-        return NULL;
+void attempt_forget(struct supervisor *s, const char *uid, uint32_t number) {
+    struct attempt *a = hash_get(&s->by_uid, uid);
+    while (a != NULL) {
+        struct attempt *older = a->older;
+        if (a->number <= number) {
+            a->forgotten = true;
+        }
+        if (a->forgotten && a->gone) {
+            attempt_free(a);
+        }
+        a = older;
     }
-    const char **out = mem_zalloc((n + 1) * sizeof(const char *));
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = wire_get_text(r);
-    }
-    return out;
 }
 
-static void start_rank(struct rank *r, const char *const *argv, const char *const *env, const char *cwd) {
-    struct supervisor *s = r->attempt->supervisor;
+static void start_rank(struct rank *r, const struct wire_spawn *spawn) {
+    struct attempt *a = r->attempt;
+    struct supervisor *s = a->supervisor;
     int fd = -1;
     loop_io_init(&r->pipe, s->loop, "job output", on_output, r);
-    if (!spawn_process(argv, env, cwd, &r->pid, &fd, &r->refused)) {
+    if (a->stopping || a->gone) {
+        r->refused = mem_strdup("its attempt is being stopped");
+    }
+    if (r->refused != NULL || !spawn_process(spawn, &s->files, &r->pid, &fd, &r->refused)) {
         r->ended = true;
         r->ended_ns = clock_wall();
-        r->attempt->ended_count++;
+        a->ended_count++;
         log_writer_end(&r->log);
         return;
     }
+    list_push(&s->live, &r->live);
+    s->live_count++;
     loop_child_start(&r->child, s->loop, r->pid, on_exit_status, r);
     loop_io_start(&r->pipe, fd, LOOP_READ);
 }
 
-void attempt_spawn(struct supervisor *s, struct wire_reader *w) {
-    const char *uid = wire_get_text(w);
-    uint32_t number = wire_get_u32(w);
-    uint32_t rank = wire_get_u32(w);
-    uint32_t total = wire_get_u32(w);
-    const char *role = wire_get_text(w);
-    uint32_t index = wire_get_u32(w);
-    const char *note = wire_get_text(w);
-    uint64_t cap = wire_get_u64(w);
-    const char *cwd = wire_get_text(w);
-    CLEANUP(mem_free_ptr) const char **argv = texts(w);
-    CLEANUP(mem_free_ptr) const char **env = texts(w);
-    if (w->bad || argv == NULL || argv[0] == NULL || env == NULL || total > RANKS_MAX || strlen(uid) > 32) {
+void attempt_spawn(struct supervisor *s, const struct wire_spawn *spawn) {
+    struct attempt *a = attempt_find(s, spawn->uid, spawn->attempt);
+    if (a == NULL) {
+        a = attempt_new(s, spawn);
+    }
+    if (spawn->rank >= a->total) {
         return;
     }
-    struct attempt *a = attempt_find(s, uid, number);
-    if (a == NULL) {
-        a = attempt_new(s, uid, number, total);
-    }
-    struct rank *r = rank_find(a, rank);
+    struct rank *r = a->ranks[spawn->rank];
     if (r == NULL) {
         r = NEW(struct rank);
         r->attempt = a;
-        r->number = rank;
-        r->note = mem_strdup(note);
-        list_push(&a->ranks, &r->link);
-        log_writer_open(&r->log, s->logs, uid, number, rank, role, index, cap);
-        start_rank(r, argv, env, cwd);
+        r->number = spawn->rank;
+        r->note = mem_strdup(spawn->note);
+        list_init(&r->live);
+        a->ranks[spawn->rank] = r;
+        a->present++;
+        log_writer_open(&r->log, s->logs, spawn->uid, spawn->attempt, spawn->rank, spawn->role, spawn->index,
+                        spawn->log_cap);
+        start_rank(r, spawn);
     }
-    supervisor_say_rank(s, r); // known already: it is only said again, nothing runs twice
+    talk_say_rank(s, r); // known already: it is only said again, nothing runs twice
     attempt_check(a);
 }

@@ -1,14 +1,13 @@
 // The daemon's end of the socket to the supervisor; starts one when there is none.
 #include "local/executor.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { READY_MS = 30000, RECONNECT_MS = 200, READ_BYTES = 64 * 1024 };
+enum { READY_MS = 15000, RECONNECT_MS = 50, RETRY_MS = 2000, READ_BYTES = 64 * 1024 };
 
 extern char **environ;
 
 // ---- Connecting
-// --------------------------------------------------------------------------------------------------------------------
 
 static int try_connect(const struct local *l) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -35,44 +33,48 @@ static int try_connect(const struct local *l) {
     return -1;
 }
 
-// Waits until it has said that it listens: it writes one byte.
-static bool wait_ready(int fd) {
+// Until it has said that it listens (one byte), or that it does not (the end): connecting tells which.
+static void wait_ready(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    char byte;
-    return poll(&p, 1, READY_MS) == 1 && read(fd, &byte, 1) == 1;
+    (void)poll(&p, 1, READY_MS);
 }
 
 static bool start_supervisor(const struct local *l, struct err *err) {
     int ends[2];
     pid_t pid;
+    sigset_t none;
+    sigset_t all;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char *const argv[] = {(char *)(uintptr_t)l->options.supervisor_path, (char *)(uintptr_t)l->options.state_dir, NULL};
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return err_fail_errno(err, ERR_UNAVAILABLE, "SUPERVISOR", errno, "no pipe for the supervisor");
     }
+    sigemptyset(&none);
+    sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addchdir_np(&actions, "/");
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int failed = posix_spawn(&pid, l->options.supervisor_path, &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    bool ready = failed == 0 && wait_ready(ends[0]);
-    close(ends[0]);
-    if (failed != 0) {
-        return err_fail_errno(err, ERR_PRECONDITION, "SUPERVISOR", failed, "cannot start %s",
-                              l->options.supervisor_path);
+    if (failed == 0) {
+        wait_ready(ends[0]);
     }
-    // Not ready: another one may have been faster; connecting tells.
-    (void)ready;
-    return true;
+    close(ends[0]);
+    return failed == 0 ||
+           err_fail_errno(err, ERR_PRECONDITION, "SUPERVISOR", failed, "cannot start %s", l->options.supervisor_path);
 }
 
 static void on_io(void *ctx, int events);
+static void flush(void *ctx);
+static void reconnect(void *ctx);
 
 bool client_connect(struct local *l, struct err *err) {
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -93,151 +95,76 @@ bool client_connect(struct local *l, struct err *err) {
                         l->options.state_dir);
     }
     loop_io_init(&l->io, l->loop, "supervisor", on_io, l);
+    loop_task_init(&l->flush, flush, l);
+    loop_timer_init(&l->reconnect, l->loop, "supervisor reconnect", reconnect, l);
     return true;
 }
 
 // ---- Saying
-// ------------------------------------------------------------------------------------------------------------------------
 
-void client_send(struct local *l) {
-    size_t sent = 0;
-    while (l->fd >= 0 && sent < l->out.len) {
-        ssize_t n = send(l->fd, l->out.data + sent, l->out.len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+static void flush(void *ctx) {
+    struct local *l = ctx;
+    while (l->fd >= 0 && l->sent < l->out.len) {
+        ssize_t n = send(l->fd, l->out.data + l->sent, l->out.len - l->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n <= 0) {
-            break; // full: when it can be written; dead: the read side sees it
+            loop_io_start(&l->io, l->fd, LOOP_READ | LOOP_WRITE); // full; if dead, reading tells
+            return;
         }
-        sent += (size_t)n;
+        l->sent += (size_t)n;
     }
-    if (sent != 0) {
-        memmove(l->out.data, l->out.data + sent, l->out.len - sent);
-        l->out.len -= sent;
-    }
-    if (l->fd >= 0 && !l->stopped) {
-        loop_io_start(&l->io, l->fd, l->out.len != 0 ? LOOP_READ | LOOP_WRITE : LOOP_READ);
+    l->sent = 0;
+    str_clear(&l->out);
+    if (l->fd >= 0) {
+        loop_io_start(&l->io, l->fd, LOOP_READ);
     }
 }
 
-void client_stop(struct local *l, const char *uid, int32_t attempt, int64_t grace_ms) {
+void client_send(struct local *l) {
+    loop_defer(l->loop, &l->flush);
+}
+
+void client_stop(struct local *l, const char *uid, int32_t attempt, int64_t grace_ms, const char *why) {
     size_t mark;
     wire_begin(&l->out, WIRE_STOP, &mark);
     wire_text(&l->out, uid);
     wire_u32(&l->out, (uint32_t)attempt);
-    wire_u64(&l->out, (uint64_t)grace_ms);
-    wire_end(&l->out, mark);
-}
-
-void client_stop_attempt(struct local *l, const struct run *r, int64_t grace_ms) {
-    client_stop(l, r->uid, r->attempt, grace_ms);
-}
-
-void client_forget(struct local *l, const char *uid) {
-    size_t mark;
-    wire_begin(&l->out, WIRE_FORGET, &mark);
-    wire_text(&l->out, uid);
-    wire_end(&l->out, mark);
+    wire_u64(&l->out, (uint64_t)(grace_ms > 0 ? grace_ms : 0));
+    wire_text(&l->out, why);
+    (void)wire_end(&l->out, mark);
     client_send(l);
 }
 
-// ---- Hearing
-// -----------------------------------------------------------------------------------------------------------------------
-
-static void say_list(struct local *l) {
+void client_forget(struct local *l, const char *uid, int32_t attempt) {
     size_t mark;
-    wire_begin(&l->out, WIRE_LIST, &mark);
-    wire_end(&l->out, mark);
+    wire_begin(&l->out, WIRE_FORGET, &mark);
+    wire_text(&l->out, uid);
+    wire_u32(&l->out, (uint32_t)attempt);
+    (void)wire_end(&l->out, mark);
+    client_send(l);
 }
 
-// A record is of this run's present attempt, or of one that the journal had not heard of yet.
-static struct run *run_of(struct local *l, const char *uid, uint32_t attempt) {
-    struct run *r = run_find(l, uid);
-    if (r == NULL || r->suspended_start) {
-        if (!l->listed) { // nobody's: of a job that has ended or was never accepted, or one that is to be still
-            client_stop(l, uid, (int32_t)attempt, 0);
-            if (r == NULL) {
-                client_forget(l, uid);
-            }
-        }
-        return NULL;
-    }
-    if (!l->listed && ((int32_t)attempt > r->attempt || !r->has_records)) {
-        if ((int32_t)attempt < r->attempt) {
-            return NULL;
-        }
-        r->attempt = (int32_t)attempt;
-        r->has_records = true;
-        run_reset_procs(r);
-    }
-    return (int32_t)attempt == r->attempt ? r : NULL;
-}
-
-// All records are known. In the order of submission: what runs is taken over, what was never started waits.
-static void on_listed(struct local *l) {
-    if (l->listed) {
-        return;
-    }
-    l->listed = true;
+void client_ask(struct local *l) {
+    size_t mark;
     LIST_EACH (node, &l->runs) {
-        struct run *r = CONTAINER_OF(node, struct run, link);
-        if (r->suspended_start || r->state != RUN_IDLE) {
-            continue;
-        }
-        if (r->has_records) {
-            slots_take(r);
-            r->state = RUN_OUT;
-            bool gone = r->gone;
-            r->gone = false;
-            run_evaluate(r);
-            r->gone = gone;
-            if (gone && r->state == RUN_STOPPING) {
-                run_conclude(r);
-            }
-        } else if (r->attempt > 0) {
-            slots_take(r);
-            r->state = RUN_OUT;
-            run_lost(r);
-        } else {
-            queue_add(r);
-        }
-        run_step(r);
+        CONTAINER_OF(node, struct run, link)->seen = false;
     }
-    l->sink.ready(l->sink.ctx);
-    loop_defer(l->loop, &l->kick);
+    wire_begin(&l->out, WIRE_LIST, &mark);
+    (void)wire_end(&l->out, mark);
+    client_send(l);
 }
 
-static void hear(struct local *l, enum wire_kind kind, struct wire_reader *w) {
-    if (kind == WIRE_HELLO) {
-        if (wire_get_u32(w) != WIRE_VERSION) {
-            l->problem = "the supervisor is of another version: it goes when its jobs have ended";
-            l->sink.health(l->sink.ctx, l->problem);
-        }
-        return;
-    }
-    if (kind == WIRE_LISTED) {
-        on_listed(l);
-        return;
-    }
-    const char *uid = wire_get_text(w);
-    uint32_t attempt = wire_get_u32(w);
-    struct run *r = w->bad ? NULL : run_of(l, uid, attempt);
-    if (r == NULL) {
-        return;
-    }
-    uint32_t rank = kind == WIRE_GONE ? 0 : wire_get_u32(w);
-    if (kind == WIRE_STARTED) {
-        (void)wire_get_u32(w);
-        run_on_started(r, rank, wire_get_text(w));
-    } else if (kind == WIRE_REFUSED) {
-        run_on_refused(r, rank, wire_get_text(w));
-    } else if (kind == WIRE_EXITED) {
-        uint32_t status = wire_get_u32(w);
-        run_on_exited(r, rank, (int)status, (int64_t)wire_get_u64(w));
-    }
-    if (l->listed) {
-        run_evaluate(r);
-    }
-    if (kind == WIRE_GONE) {
-        run_on_gone(r);
-    }
+// ---- The supervisor is gone, or is not ours
+
+static void lose(struct local *l, const char *problem, int64_t again_ms) {
+    loop_io_stop(&l->io);
+    fd_close(&l->fd);
+    str_clear(&l->in);
+    str_clear(&l->out);
+    l->sent = 0;
+    l->listed = false;
+    l->problem = problem;
+    l->sink.health(l->sink.ctx, problem);
+    loop_timer_start(&l->reconnect, again_ms);
 }
 
 static void reconnect(void *ctx) {
@@ -245,37 +172,89 @@ static void reconnect(void *ctx) {
     CLEANUP(err_done) struct err err = ERR_INIT;
     if (!client_connect(l, &err)) {
         l->problem = "the supervisor cannot be started";
-        loop_timer_start(&l->reconnect, RECONNECT_MS * 10);
+        loop_timer_start(&l->reconnect, RETRY_MS);
         return;
     }
-    l->problem = NULL;
-    l->sink.health(l->sink.ctx, NULL);
-    client_send(l);
-    // A new supervisor has first killed what the old one left: nothing of these runs any more.
+    client_ask(l);
+}
+
+// ---- Hearing
+
+// Everything that it holds was said.
+static void on_listed(struct local *l) {
+    if (l->listed) {
+        return;
+    }
+    l->listed = true;
+    if (l->problem != NULL) {
+        l->problem = NULL;
+        l->sink.health(l->sink.ctx, NULL);
+    }
     LIST_EACH (node, &l->runs) {
-        struct run *r = CONTAINER_OF(node, struct run, link);
-        if (r->state == RUN_OUT || r->state == RUN_STOPPING) {
-            run_lost(r);
-        }
+        run_on_listed(CONTAINER_OF(node, struct run, link));
+    }
+    if (!l->ready) {
+        l->ready = true;
+        l->sink.ready(l->sink.ctx);
     }
     loop_defer(l->loop, &l->kick);
 }
 
-static void lost(struct local *l) {
-    loop_io_stop(&l->io);
-    fd_close(&l->fd);
-    str_clear(&l->in);
-    str_clear(&l->out);
-    l->problem = "the supervisor is gone; another one is being started";
-    l->sink.health(l->sink.ctx, l->problem);
-    loop_timer_init(&l->reconnect, l->loop, "supervisor reconnect", reconnect, l);
-    loop_timer_start(&l->reconnect, RECONNECT_MS);
+static void on_report(struct local *l, enum wire_kind kind, const struct wire_report *report) {
+    struct run *r = run_find(l, report->uid);
+    int32_t attempt = (int32_t)report->attempt;
+    if (r == NULL) {
+        if (!l->listed) { // of a job that has ended, or was never accepted: nobody wants it
+            client_stop(l, report->uid, attempt, 0, "");
+            client_forget(l, report->uid, attempt);
+        }
+        return;
+    }
+    if (!run_is_about(r, attempt)) {
+        return;
+    }
+    switch (kind) {
+    case WIRE_STARTED:
+        run_on_started(r, report->rank, report->text);
+        break;
+    case WIRE_REFUSED:
+        run_on_refused(r, report->rank, report->text, report->ended_ns);
+        break;
+    case WIRE_EXITED:
+        run_on_exited(r, report->rank, report->status, report->ended_ns);
+        break;
+    case WIRE_STOPPED:
+        run_on_stopped(r, report->text);
+        break;
+    default:
+        run_on_gone(r);
+        return;
+    }
+    if (l->listed) {
+        run_evaluate(r);
+    }
+}
+
+// false: nothing more can be heard on this connection.
+static bool hear(struct local *l, enum wire_kind kind, struct wire_reader *w) {
+    struct wire_report report;
+    if (kind == WIRE_HELLO && wire_get_u32(w) != WIRE_VERSION) {
+        lose(l, "the supervisor is of another version; it goes when its jobs have ended", RETRY_MS);
+        return false;
+    }
+    if (kind == WIRE_LISTED) {
+        on_listed(l);
+    } else if (kind != WIRE_HELLO && wire_get_report(w, kind, &report)) {
+        on_report(l, kind, &report);
+    }
+    return true;
 }
 
 static void on_io(void *ctx, int events) {
+    static const char gone[] = "the supervisor is gone; another one is being started";
     struct local *l = ctx;
     if ((events & LOOP_WRITE) != 0) {
-        client_send(l);
+        flush(l);
     }
     if ((events & LOOP_READ) == 0) {
         return;
@@ -286,7 +265,7 @@ static void on_io(void *ctx, int events) {
         return;
     }
     if (n <= 0) {
-        lost(l);
+        lose(l, gone, RECONNECT_MS);
         return;
     }
     l->in.len += (size_t)n;
@@ -297,30 +276,24 @@ static void on_io(void *ctx, int events) {
     int found;
     while ((found = wire_frame(l->in.data + used, l->in.len - used, &w, &size, &kind)) == 1) {
         used += size;
-        hear(l, kind, &w);
+        if (!hear(l, kind, &w)) {
+            return;
+        }
     }
     if (found < 0) {
-        lost(l);
+        lose(l, gone, RECONNECT_MS);
         return;
     }
     memmove(l->in.data, l->in.data + used, l->in.len - used);
     l->in.len -= used;
-    client_send(l);
 }
 
 void client_close(struct local *l) {
-    if (l->fd >= 0) {
-        client_send(l);
-        l->stopped = true;
-        loop_io_stop(&l->io);
-        fd_close(&l->fd);
-    }
+    flush(l);
+    loop_task_cancel(&l->flush);
     loop_timer_stop(&l->reconnect);
+    loop_io_stop(&l->io);
+    fd_close(&l->fd);
     str_done(&l->in);
     str_done(&l->out);
-}
-
-void client_ask(struct local *l) {
-    say_list(l);
-    client_send(l);
 }

@@ -8,31 +8,39 @@
 #include <string.h>
 #include <sys/stat.h>
 
-extern char **environ;
+// Adds what a name in a template stands for; false: it is not ours, and stays as it is.
+static bool add_named(const struct run *r, const char *name, size_t n, struct str *out) {
+    static const char port[] = "port.";
+    if (n == 4 && memcmp(name, "host", n) == 0) {
+        str_add(out, "127.0.0.1");
+        return true;
+    }
+    for (size_t i = 0; i < r->plan->port_count; i++) {
+        size_t length = strlen(r->plan->ports[i]);
+        if (n == length + sizeof port - 1 && memcmp(name, port, sizeof port - 1) == 0 &&
+            memcmp(name + sizeof port - 1, r->plan->ports[i], length) == 0) {
+            str_printf(out, "%d", r->ports[i]);
+            return true;
+        }
+    }
+    return false;
+}
 
 // ${host} and ${port.NAME} of a template.
 static void expand(const struct run *r, const char *text, struct str *out) {
-    for (const char *p = text; *p != '\0';) {
-        const char *open = strstr(p, "${");
-        const char *close = open != NULL ? strchr(open, '}') : NULL;
-        if (close == NULL) {
-            str_add(out, p);
-            return;
-        }
+    const char *p = text;
+    const char *open;
+    while ((open = strstr(p, "${")) != NULL) {
+        size_t n = strcspn(open + 2, "}");
         str_add_bytes(out, p, (size_t)(open - p));
-        size_t n = (size_t)(close - open - 2);
-        const char *name = open + 2;
-        if (n == 4 && memcmp(name, "host", 4) == 0) {
-            str_add(out, "127.0.0.1");
+        if (open[2 + n] == '}' && add_named(r, open + 2, n, out)) {
+            p = open + 2 + n + 1;
+        } else {
+            str_add_bytes(out, open, 2);
+            p = open + 2;
         }
-        for (size_t i = 0; i < r->plan->port_count; i++) {
-            const char *port = r->plan->ports[i];
-            if (n == strlen(port) + 5 && memcmp(name, "port.", 5) == 0 && memcmp(name + 5, port, n - 5) == 0) {
-                str_printf(out, "%d", r->ports[i]);
-            }
-        }
-        p = close + 1;
     }
+    str_add(out, p);
 }
 
 struct list_of {
@@ -98,9 +106,7 @@ static void put_job(struct list_of *l, const struct run *r, const struct plan_pr
 
 static void put_gpus(struct list_of *l, const struct run *r, const struct plan_process *p) {
     CLEANUP(str_done) struct str ids = STR_INIT;
-    for (const int32_t *id = r->procs[p->rank].gpus; id != NULL && *id >= 0; id++) {
-        str_printf(&ids, "%s%d", ids.len == 0 ? "" : ",", *id);
-    }
+    slots_note(r, (uint32_t)p->rank, &ids);
     if (!in_plan(p, "CUDA_VISIBLE_DEVICES")) {
         put(l, "CUDA_VISIBLE_DEVICES", str_text(&ids));
     }
@@ -128,7 +134,27 @@ static void put_env(const struct run *r, const struct plan_process *p, struct st
     str_done(&body);
 }
 
-void env_put_spawn(const struct run *r, const struct plan_process *p, const char *note, struct str *out) {
+static void put_argv(const struct run *r, const struct plan_process *p, struct str *out) {
+    wire_u32(out, (uint32_t)p->argc);
+    for (size_t i = 0; i < p->argc; i++) {
+        CLEANUP(str_done) struct str text = STR_INIT;
+        if (p->argv_is_template) {
+            expand(r, p->argv[i], &text);
+        }
+        wire_text(out, p->argv_is_template ? str_text(&text) : p->argv[i]);
+    }
+}
+
+// What the supervisor keeps for the next daemon: "ports;gpus".
+static void put_note(const struct run *r, const struct plan_process *p, struct str *out) {
+    CLEANUP(str_done) struct str note = STR_INIT;
+    ports_note(r, &note);
+    str_add_char(&note, ';');
+    slots_note(r, (uint32_t)p->rank, &note);
+    wire_text(out, str_text(&note));
+}
+
+bool env_put_spawn(const struct run *r, const struct plan_process *p, struct str *out) {
     CLEANUP(mem_free_ptr) char *own = mem_printf("%s/%s", r->local->work_dir, r->uid);
     size_t mark;
     if (p->working_dir == NULL) {
@@ -141,13 +167,10 @@ void env_put_spawn(const struct run *r, const struct plan_process *p, const char
     wire_u32(out, (uint32_t)r->plan->process_count);
     wire_text(out, p->role);
     wire_u32(out, (uint32_t)p->index);
-    wire_text(out, note);
+    put_note(r, p, out);
     wire_u64(out, (uint64_t)r->local->options.log_cap_bytes);
     wire_text(out, p->working_dir != NULL ? p->working_dir : own);
-    wire_u32(out, (uint32_t)p->argc);
-    for (size_t i = 0; i < p->argc; i++) {
-        wire_text(out, p->argv[i]);
-    }
+    put_argv(r, p, out);
     put_env(r, p, out);
-    wire_end(out, mark);
+    return wire_end(out, mark);
 }

@@ -1,7 +1,6 @@
 // The vtable of the local backend: commands note what is wanted, facts go up from the loop.
 #include "local/executor.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -10,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MESSAGE_MAX = 1024, ROLES_MAX = 32 };
 
 static struct local *local_of(struct backend *b) {
     return CONTAINER_OF(b, struct local, base);
@@ -20,12 +21,11 @@ struct run *run_find(struct local *l, const char *uid) {
 }
 
 // ---- Facts
-// -------------------------------------------------------------------------------------------------------------------------
 
 static size_t count_roles(const struct run *r, struct job_role_count *out, size_t max) {
     size_t n = 0;
     for (size_t i = 0; i < r->plan->process_count; i++) {
-        const struct plan_process *p = &r->plan->processes[i];
+        const struct plan_process *p = r->by_rank[i];
         size_t k = 0;
         while (k < n && strcmp(out[k].name, p->role) != 0) {
             k++;
@@ -36,7 +36,7 @@ static size_t count_roles(const struct run *r, struct job_role_count *out, size_
         if (k == n) {
             out[n++] = (struct job_role_count){.name = p->role};
         }
-        enum proc_state s = r->procs[p->rank].state;
+        enum proc_state s = r->procs[i].state;
         out[k].desired++;
         out[k].pending += s == PROC_WAITING;
         out[k].running += s == PROC_RUNNING;
@@ -47,13 +47,14 @@ static size_t count_roles(const struct run *r, struct job_role_count *out, size_
 }
 
 void run_fact(struct run *r, enum job_state state, enum job_reason reason, const char *fmt, ...) {
-    char message[1024];
-    struct job_role_count roles[32];
+    char message[MESSAGE_MAX];
+    struct job_role_count roles[ROLES_MAX];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     bool out = state != JOB_PENDING && state != JOB_SUSPENDED;
+    bool ends = job_state_terminal(state) || state == JOB_RESTARTING;
     const struct backend_fact fact = {.uid = r->uid,
                                       .state = state,
                                       .reason = reason,
@@ -62,21 +63,12 @@ void run_fact(struct run *r, enum job_state state, enum job_reason reason, const
                                       .restarts = r->restarts,
                                       .exit = r->exit.present ? &r->exit : NULL,
                                       .roles = out ? roles : NULL,
-                                      .role_count = out ? count_roles(r, roles, ARRAY_LEN(roles)) : 0};
+                                      .role_count = out ? count_roles(r, roles, ARRAY_LEN(roles)) : 0,
+                                      .happened_ns = ends ? r->happened_ns : 0};
     r->local->sink.fact(r->local->sink.ctx, &fact);
 }
 
-// ---- Commands
-// ----------------------------------------------------------------------------------------------------------------------
-
-static void want(struct run *r, enum run_then what, int64_t grace_ms) {
-    if (what >= r->wanted) {
-        r->wanted = what;
-        r->wanted_grace_ms = grace_ms;
-    }
-    r->resume_wanted = false;
-    loop_defer(r->local->loop, &r->step);
-}
+// ---- Runs
 
 static void op_submit(struct backend *b, const struct backend_start *start) {
     struct local *l = local_of(b);
@@ -86,23 +78,27 @@ static void op_submit(struct backend *b, const struct backend_start *start) {
     r->name = mem_strdup(start->name);
     r->namespace_ = mem_strdup(start->namespace_);
     r->plan = backend_plan_ref(start->plan);
-    r->procs = mem_zalloc((r->plan->process_count + 1) * sizeof *r->procs);
+    size_t n = r->plan->process_count;
+    r->procs = mem_zalloc((n + 1) * sizeof *r->procs);
+    r->by_rank = mem_zalloc((n + 1) * sizeof *r->by_rank);
+    for (size_t i = 0; i < n; i++) {
+        r->by_rank[r->plan->processes[i].rank] = &r->plan->processes[i];
+    }
+    r->fresh = r->gone = true;
+    r->suspended = start->suspended;
+    r->waiting = start->waiting;
+    r->restarting = start->restarting;
     r->attempt = start->attempt;
     r->restarts = start->restarts;
-    r->restarts_counted = start->restarting ? start->restarts : 0;
-    if (start->restarting && r->restarts > 0) {
-        r->restarts--; // the failure that is counted will be seen again
-    }
     r->started_ns = start->deadline_from_ns;
-    r->suspended_start = start->suspended;
     slots_need(l, r->plan, &r->cpu_milli, &r->gpus);
     list_init(&r->queued);
     loop_task_init(&r->step, run_step, r);
+    loop_timer_init(&r->backoff, l->loop, "restart", run_next_attempt, r);
+    loop_timer_init(&r->deadline, l->loop, "job deadline", run_deadline_passed, r);
     list_push(&l->runs, &r->link);
     hash_put(&l->by_uid, r->uid, r);
-    if (l->listed && !r->suspended_start) {
-        queue_add(r);
-    }
+    loop_defer(l->loop, &r->step);
 }
 
 void run_free(struct run *r) {
@@ -115,17 +111,25 @@ void run_free(struct run *r) {
     loop_task_cancel(&r->step);
     hash_remove(&l->by_uid, r->uid);
     list_remove(&r->link);
-    for (size_t i = 0; i < r->plan->process_count; i++) {
-        mem_free(r->procs[i].refused);
-        mem_free(r->procs[i].gpus);
-    }
+    run_reset_procs(r);
     mem_free(r->procs);
-    mem_free(r->exit_message);
+    mem_free(r->by_rank);
     mem_free(r->fail_message);
     mem_free(r->name);
     mem_free(r->namespace_);
     backend_plan_unref(r->plan);
     mem_free(r);
+}
+
+// ---- Commands
+
+static void want(struct run *r, enum run_then what, int64_t grace_ms) {
+    if (what >= r->wanted) {
+        r->wanted = what;
+        r->wanted_grace_ms = grace_ms;
+    }
+    r->resume_wanted = false;
+    loop_defer(r->local->loop, &r->step);
 }
 
 static void op_cancel(struct backend *b, const char *uid, int64_t grace_ms) {
@@ -139,9 +143,7 @@ static void op_fail(struct backend *b, const char *uid, enum job_reason reason, 
     struct local *l = local_of(b);
     struct run *r = run_find(l, uid);
     if (r != NULL) {
-        r->fail_reason = reason;
-        mem_free(r->fail_message);
-        r->fail_message = mem_strdup(message);
+        run_fail(r, reason, message);
         want(r, THEN_FAIL, l->options.grace_ms);
     }
 }
@@ -157,7 +159,6 @@ static void op_suspend(struct backend *b, const char *uid) {
 static void op_resume(struct backend *b, const char *uid) {
     struct run *r = run_find(local_of(b), uid);
     if (r != NULL) {
-        r->suspended_start = false;
         r->resume_wanted = true;
         loop_defer(r->local->loop, &r->step);
     }
@@ -166,14 +167,21 @@ static void op_resume(struct backend *b, const char *uid) {
 static void op_settled(struct backend *b, const char *uid) {
     struct local *l = local_of(b);
     struct run *r = run_find(l, uid);
-    client_forget(l, uid);
-    if (r != NULL && r->state == RUN_DONE) {
+    if (r == NULL) {
+        return;
+    }
+    r->settled = true;
+    if (r->attempt > 0) {
+        client_forget(l, uid, r->attempt);
+    }
+    if (r->state != RUN_DONE) {
+        want(r, THEN_CANCEL, l->options.grace_ms); // it was ended without us
+    } else if (r->gone) {
         run_free(r);
     }
 }
 
 // ---- Removal, on a worker: a log directory may be large
-// --------------------------------------------------------------------------
 
 struct removal {
     struct loop_work work;
@@ -201,6 +209,7 @@ static void remove_done(struct loop_work *work) {
 static void op_remove(struct backend *b, const char *uid) {
     struct local *l = local_of(b);
     struct removal *r = NEW(struct removal);
+    client_stop(l, uid, 0, 0, ""); // what clean_pods NONE has left of it
     r->work.run = remove_run;
     r->work.done = remove_done;
     r->logs = mem_printf("%s/%s", l->logs_dir, uid);
@@ -209,7 +218,6 @@ static void op_remove(struct backend *b, const char *uid) {
 }
 
 // ---- Check
-// -------------------------------------------------------------------------------------------------------------------------
 
 static bool op_check(struct backend *b, const struct backend_plan *plan, void (*warn)(void *ctx, const char *text),
                      void *ctx, struct err *err) {
@@ -237,7 +245,6 @@ static void op_info(struct backend *b, struct backend_info *ret) {
 }
 
 // ---- Life
-// --------------------------------------------------------------------------------------------------------------------------
 
 static void op_start(struct backend *b, const struct backend_sink *sink) {
     struct local *l = local_of(b);
@@ -301,7 +308,7 @@ bool local_backend_new(const struct local_options *options, struct loop *loop, s
     l->options.supervisor_path = mem_strdup(options->supervisor_path);
     l->logs_dir = mem_printf("%s/logs", options->state_dir);
     l->work_dir = mem_printf("%s/work", options->state_dir);
-    l->port_taken = mem_zalloc((size_t)(options->port_last - options->port_first + 1) * sizeof *l->port_taken);
+    ports_init(l);
     uint32_t start; // daemons of other users, and the one before this, leave each other's ports alone
     id_random(&start, sizeof start);
     l->port_next = (int32_t)(start % (uint32_t)(options->port_last - options->port_first + 1));

@@ -18,6 +18,7 @@ struct local_options {
     int64_t log_cap_bytes;         // per process and attempt; the oldest are dropped beyond it
     int32_t port_first, port_last; // range for rendezvous ports
     int64_t grace_ms;              // TERM to KILL when nothing else is said (restart, clean-up, suspend)
+    int64_t backoff_ms;            // before the first restart, doubled for each further one; 0: a second
 };
 
 // Connects to the supervisor, starting it when it is not there. Blocking, before the loop runs.

@@ -13,25 +13,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TAIL_BLOCK = 64 * 1024 };
+enum { TAIL_BLOCK = 64 * 1024, RECORDS_A_READ = 256 };
 
-bool log_view_open(struct log_view *v, const char *directory, uint32_t attempt, uint32_t rank, char *ret_role,
-                   size_t role_size, uint32_t *ret_index) {
+// ---- Open and close
+
+static bool open_index(struct log_view *v) {
+    CLEANUP(mem_free_ptr) char *path = mem_printf("%s/%s.idx", v->directory, v->prefix);
+    fd_close(&v->index_fd);
+    v->index_fd = open(path, O_RDONLY | O_CLOEXEC);
+    v->record_count = 0;
+    return v->index_fd >= 0;
+}
+
+bool log_view_open(struct log_view *v, const char *directory, uint32_t attempt, uint32_t rank,
+                   char ret_role[LOG_ROLE_MAX + 1], uint32_t *ret_index) {
     char head[LOG_HEAD_BYTES + 1] = "";
-    *v = (struct log_view){.index_fd = -1, .segment_fd = -1, .listed_size = -1};
+    *v = (struct log_view){.index_fd = -1, .segment_fd = -1};
     v->directory = mem_strdup(directory);
     v->prefix = mem_printf("%u.%u", attempt, rank);
-    CLEANUP(mem_free_ptr) char *path = mem_printf("%s/%s.idx", directory, v->prefix);
-    v->index_fd = open(path, O_RDONLY | O_CLOEXEC);
     const char *space = NULL;
-    if (v->index_fd >= 0 && pread(v->index_fd, head, LOG_HEAD_BYTES, 0) == LOG_HEAD_BYTES) {
+    if (open_index(v) && pread(v->index_fd, head, LOG_HEAD_BYTES, 0) == LOG_HEAD_BYTES) {
         space = strchr(head, ' ');
     }
-    if (space == NULL) {
+    if (space == NULL || space - head > LOG_ROLE_MAX) {
         log_view_close(v);
         return false;
     }
-    snprintf(ret_role, role_size, "%.*s", (int)(space - head), head);
+    memcpy(ret_role, head, (size_t)(space - head));
+    ret_role[space - head] = '\0';
     *ret_index = (uint32_t)strtoul(space + 1, NULL, 10);
     return true;
 }
@@ -44,86 +53,113 @@ void log_view_close(struct log_view *v) {
     mem_free(TAKE(v->prefix));
 }
 
-static int by_number(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+// ---- What is there
+
+static int by_start(const void *a, const void *b) {
+    const struct log_segment *x = a;
+    const struct log_segment *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static char *segment_path(const struct log_view *v, uint64_t start) {
+    return mem_printf("%s/%s.%020" PRIu64 ".log", v->directory, v->prefix, start);
+}
+
+static void measure(const struct log_view *v, struct log_segment *s) {
+    struct stat st;
+    CLEANUP(mem_free_ptr) char *path = segment_path(v, s->start);
+    s->size = stat(path, &st) == 0 ? (uint64_t)st.st_size : s->size;
 }
 
 static void list_segments(struct log_view *v) {
     DIR *dir = opendir(v->directory);
     const struct dirent *e;
     size_t n = strlen(v->prefix);
-    v->segments = 0;
+    v->segment_count = 0;
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         uint64_t start;
         int end = 0;
         if (strncmp(e->d_name, v->prefix, n) == 0 && sscanf(e->d_name + n, ".%20" SCNu64 ".log%n", &start, &end) == 1 &&
-            end != 0 && v->segments < ARRAY_LEN(v->starts)) {
-            v->starts[v->segments++] = start;
+            end != 0 && v->segment_count < ARRAY_LEN(v->segments)) {
+            v->segments[v->segment_count++] = (struct log_segment){.start = start};
         }
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    qsort(v->starts, v->segments, sizeof v->starts[0], by_number);
+    qsort(v->segments, v->segment_count, sizeof v->segments[0], by_start);
+    for (size_t i = 0; i < v->segment_count; i++) {
+        measure(v, &v->segments[i]);
+    }
 }
 
-static int64_t segment_size(const struct log_view *v, uint64_t start) {
-    struct stat st;
-    CLEANUP(mem_free_ptr) char *path = mem_printf("%s/%s.%020" PRIu64 ".log", v->directory, v->prefix, start);
-    return stat(path, &st) == 0 ? st.st_size : -1;
+static void add_record(struct log_view *v, struct log_record r) {
+    if (v->record_count == v->record_cap) {
+        v->record_cap = v->record_cap * 2 + 64;
+        v->records = mem_realloc_array(v->records, v->record_cap, sizeof *v->records);
+    }
+    v->records[v->record_count++] = r;
 }
 
-static void read_index(struct log_view *v) {
-    struct log_record r[256];
+// Sets ret_end to the whole length when the log says that it is over.
+static void read_index(struct log_view *v, uint64_t *ret_end) {
+    struct log_record r[RECORDS_A_READ];
     ssize_t n;
     do {
-        off_t at = LOG_HEAD_BYTES + (off_t)((v->record_count + v->ended) * sizeof r[0]);
-        n = pread(v->index_fd, r, sizeof r, at);
+        n = pread(v->index_fd, r, sizeof r, (off_t)(LOG_HEAD_BYTES + v->record_count * sizeof r[0]));
         for (size_t i = 0; n > 0 && i < (size_t)n / sizeof r[0]; i++) {
             if ((r[i].offset & LOG_END_BIT) != 0) {
                 v->ended = true;
+                *ret_end = r[i].offset & ~LOG_END_BIT;
                 return;
             }
-            if (v->record_count == v->record_cap) {
-                v->record_cap = v->record_cap * 2 + 64;
-                v->records = mem_realloc_array(v->records, v->record_cap, sizeof *v->records);
-            }
-            v->records[v->record_count++] = r[i];
+            add_record(v, r[i]);
         }
     } while (n == (ssize_t)sizeof r);
 }
 
-void log_view_refresh(struct log_view *v) {
-    if (v->ended && v->listed_size == 1) {
-        return; // nothing changes any more, but that old segments could be removed: reading notices that
+void log_view_refresh(struct log_view *v, bool segments_too) {
+    struct stat st;
+    uint64_t whole = 0;
+    if (v->ended && !segments_too) {
+        return;
     }
-    read_index(v); // before the sizes: when it says that this is the end, the sizes are final
-    list_segments(v);
-    v->listed_size = v->ended;
-    if (v->segments != 0) {
-        uint64_t last = v->starts[v->segments - 1];
-        int64_t size = segment_size(v, last);
-        v->end = size >= 0 ? last + (uint64_t)size : v->end;
+    if (fstat(v->index_fd, &st) == 0 && st.st_nlink == 0) {
+        (void)open_index(v); // a shorter one has taken its place
     }
+    if (!v->ended) {
+        read_index(v, &whole); // before the sizes: when it says that this is the end, they are final
+        segments_too = segments_too || v->ended;
+    }
+    if (segments_too) {
+        list_segments(v);
+    } else if (v->segment_count != 0) {
+        measure(v, &v->segments[v->segment_count - 1]);
+    }
+    if (v->segment_count != 0) {
+        const struct log_segment *last = &v->segments[v->segment_count - 1];
+        v->end = last->start + last->size > v->end ? last->start + last->size : v->end;
+    }
+    v->end = whole > v->end ? whole : v->end; // the last bytes may have found no room on the disk
 }
 
-// Index of the segment that begins at or before offset; segments when there is none.
+// Index of the segment that begins at or before offset; segment_count when there is none.
 static size_t segment_of(const struct log_view *v, uint64_t offset) {
-    size_t i = v->segments;
-    while (i > 0 && v->starts[i - 1] > offset) {
+    size_t i = v->segment_count;
+    while (i > 0 && v->segments[i - 1].start > offset) {
         i--;
     }
-    return i > 0 ? i - 1 : v->segments;
+    return i > 0 ? i - 1 : v->segment_count;
 }
+
+// ---- Bytes
 
 static bool open_segment(struct log_view *v, uint64_t start) {
     if (v->segment_fd >= 0 && v->segment_start == start) {
         return true;
     }
     fd_close(&v->segment_fd);
-    CLEANUP(mem_free_ptr) char *path = mem_printf("%s/%s.%020" PRIu64 ".log", v->directory, v->prefix, start);
+    CLEANUP(mem_free_ptr) char *path = segment_path(v, start);
     v->segment_fd = open(path, O_RDONLY | O_CLOEXEC);
     v->segment_start = start;
     return v->segment_fd >= 0;
@@ -132,11 +168,18 @@ static bool open_segment(struct log_view *v, uint64_t start) {
 size_t log_view_read(struct log_view *v, uint64_t offset, char *out, size_t max) {
     size_t total = 0;
     while (total < max) { // over the ends of segments, as long as the bytes follow each other
-        size_t i = segment_of(v, offset + total);
-        if (i == v->segments || !open_segment(v, v->starts[i])) {
+        uint64_t at = offset + total;
+        size_t i = segment_of(v, at);
+        if (i == v->segment_count || at >= v->segments[i].start + v->segments[i].size) {
             break;
         }
-        ssize_t n = pread(v->segment_fd, out + total, max - total, (off_t)(offset + total - v->starts[i]));
+        if (!open_segment(v, v->segments[i].start)) {
+            list_segments(v); // it went just now, and is a gap
+            break;
+        }
+        uint64_t known = v->segments[i].start + v->segments[i].size - at; // what came since is not indexed yet
+        size_t want = max - total < known ? max - total : (size_t)known;
+        ssize_t n = pread(v->segment_fd, out + total, want, (off_t)(at - v->segments[i].start));
         if (n <= 0) {
             break;
         }
@@ -147,24 +190,26 @@ size_t log_view_read(struct log_view *v, uint64_t offset, char *out, size_t max)
 
 bool log_view_gap(const struct log_view *v, uint64_t offset, uint64_t *ret_next) {
     size_t i = segment_of(v, offset);
-    if (i == v->segments) { // before the first that is kept
-        if (v->segments == 0 || v->starts[0] <= offset) {
-            return false;
-        }
-        *ret_next = v->starts[0];
-        return true;
-    }
-    if (i + 1 == v->segments || offset < v->starts[i] + (uint64_t)segment_size(v, v->starts[i])) {
+    bool inside = i < v->segment_count && offset < v->segments[i].start + v->segments[i].size;
+    if (inside) {
         return false;
     }
-    *ret_next = v->starts[i + 1];
-    return v->starts[i + 1] > offset;
+    size_t after = i == v->segment_count ? 0 : i + 1;
+    if (after < v->segment_count) {
+        *ret_next = v->segments[after].start;
+        return *ret_next > offset;
+    }
+    *ret_next = v->end;
+    return v->ended && v->end > offset;
 }
 
-int64_t log_view_time(const struct log_view *v, uint64_t offset) {
+// ---- Times
+
+// Number of records that begin at or before offset.
+static size_t records_until(const struct log_view *v, uint64_t offset) {
     size_t low = 0;
     size_t high = v->record_count;
-    while (low < high) { // the last record at or before offset
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (v->records[middle].offset <= offset) {
             low = middle + 1;
@@ -172,11 +217,16 @@ int64_t log_view_time(const struct log_view *v, uint64_t offset) {
             high = middle;
         }
     }
-    return low > 0 ? v->records[low - 1].time_ns : 0;
+    return low;
+}
+
+int64_t log_view_time(const struct log_view *v, uint64_t offset) {
+    size_t n = records_until(v, offset);
+    return n > 0 ? v->records[n - 1].time_ns : 0;
 }
 
 uint64_t log_view_offset_at(const struct log_view *v, int64_t time_ns) {
-    for (size_t i = 0; i < v->record_count; i++) {
+    for (size_t i = 0; i < v->record_count; i++) { // clocks are set back at times: no order to search by
         if (v->records[i].time_ns >= time_ns) {
             return v->records[i].offset;
         }
@@ -184,33 +234,47 @@ uint64_t log_view_offset_at(const struct log_view *v, int64_t time_ns) {
     return v->end;
 }
 
-uint64_t log_view_offset_after(const struct log_view *v, int64_t time_ns) {
-    for (size_t i = 0; i < v->record_count; i++) {
+uint64_t log_view_next_after(const struct log_view *v, uint64_t offset, int64_t time_ns) {
+    for (size_t i = records_until(v, offset); i < v->record_count; i++) {
         if (v->records[i].time_ns > time_ns) {
             return v->records[i].offset;
         }
     }
-    return v->end;
+    return UINT64_MAX;
 }
 
-uint64_t log_view_tail(struct log_view *v, int64_t lines) {
-    char block[TAIL_BLOCK];
-    uint64_t at = v->end;
-    uint64_t first = v->segments != 0 ? v->starts[0] : 0;
-    int64_t seen = 0;
-    if (lines == 0) {
-        return v->end;
-    }
-    while (at > first) {
-        uint64_t from = at - first > TAIL_BLOCK ? at - TAIL_BLOCK : first;
+// ---- The last lines
+
+// From the end of a segment backwards. true: the line begins at *ret.
+static bool tail_of(struct log_view *v, const struct log_segment *s, int64_t lines, int64_t *seen, uint64_t *ret) {
+    CLEANUP(mem_free_ptr) char *block = mem_alloc(TAIL_BLOCK);
+    uint64_t at = s->start + s->size;
+    while (at > s->start) {
+        uint64_t from = at - s->start > TAIL_BLOCK ? at - TAIL_BLOCK : s->start;
         size_t n = log_view_read(v, from, block, (size_t)(at - from));
         for (size_t i = n; i > 0; i--) {
-            // The last byte's own line end is not one between lines.
-            if (block[i - 1] == '\n' && from + i != v->end && ++seen == lines) {
-                return from + i;
+            // The very last byte's own line end is not one between lines.
+            if (block[i - 1] == '\n' && from + i != v->end && ++*seen == lines) {
+                *ret = from + i;
+                return true;
             }
         }
         at = from;
     }
-    return first;
+    return false;
+}
+
+uint64_t log_view_tail(struct log_view *v, int64_t lines) {
+    int64_t seen = 0;
+    uint64_t at = v->end;
+    if (lines == 0) {
+        return v->end;
+    }
+    for (size_t i = v->segment_count; i > 0; i--) {
+        const struct log_segment s = v->segments[i - 1];
+        if (tail_of(v, &s, lines, &seen, &at)) {
+            return at;
+        }
+    }
+    return v->segment_count != 0 ? v->segments[0].start : 0;
 }

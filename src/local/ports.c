@@ -2,6 +2,7 @@
 // nobody else has it is tried by binding it.
 #include "local/executor.h"
 
+#include "base/id.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>
@@ -11,11 +12,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static int32_t range(const struct local *l) {
+    return l->options.port_last - l->options.port_first + 1;
+}
+
+void ports_init(struct local *l) {
+    uint32_t random;
+    l->port_taken = mem_zalloc((size_t)range(l) * sizeof *l->port_taken);
+    id_random(&random, sizeof random); // two daemons of one machine would try the same ports otherwise
+    l->port_next = (int32_t)(random % (uint32_t)range(l));
+}
+
 static bool is_free(int32_t port) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_ANY)};
-    // Without SO_REUSEADDR: not every framework sets it, and a port that rests in TIME_WAIT would fail it.
+    int on = 1; // as a rendezvous does it: a port that was just given up can be taken again
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
     if (fd >= 0) {
         close(fd);
@@ -24,7 +37,7 @@ static bool is_free(int32_t port) {
 }
 
 static bool take(struct local *l, int32_t *ret) {
-    int32_t n = l->options.port_last - l->options.port_first + 1;
+    int32_t n = range(l);
     for (int32_t tries = 0; tries < n; tries++) {
         int32_t at = (l->port_next + tries) % n;
         if (!l->port_taken[at] && is_free(l->options.port_first + at)) {
@@ -50,18 +63,21 @@ bool ports_take(struct run *r) {
     return true;
 }
 
+static bool in_range(const struct local *l, int64_t port) {
+    return port >= l->options.port_first && port <= l->options.port_last;
+}
+
 void ports_release(struct run *r) {
     const struct local *l = r->local;
     for (size_t i = 0; r->ports != NULL && i < r->plan->port_count; i++) {
-        int32_t at = r->ports[i] - l->options.port_first;
-        if (r->ports[i] != 0 && at >= 0 && at <= l->options.port_last - l->options.port_first) {
-            l->port_taken[at] = false;
+        if (in_range(l, r->ports[i])) {
+            l->port_taken[r->ports[i] - l->options.port_first] = false;
         }
     }
     mem_free(TAKE(r->ports));
 }
 
-// The supervisor keeps this text with the attempt, so that a restarted daemon knows the ports again.
+// The supervisor keeps this text with the process, so that a restarted daemon knows the ports again.
 void ports_note(const struct run *r, struct str *out) {
     for (size_t i = 0; r->ports != NULL && i < r->plan->port_count; i++) {
         str_printf(out, "%s%d", i == 0 ? "" : ",", r->ports[i]);
@@ -75,12 +91,13 @@ void ports_take_noted(struct run *r, const char *note) {
         return;
     }
     r->ports = mem_zalloc((r->plan->port_count + 1) * sizeof *r->ports);
-    for (size_t i = 0; i < r->plan->port_count && *p != '\0'; i++) {
-        r->ports[i] = (int32_t)strtol(p, (char **)(uintptr_t)&p, 10);
-        int32_t at = r->ports[i] - l->options.port_first;
-        if (at >= 0 && at <= l->options.port_last - l->options.port_first) {
-            l->port_taken[at] = true;
+    for (size_t i = 0; i < r->plan->port_count; i++) {
+        char *end;
+        long port = strtol(p, &end, 10);
+        if (in_range(l, port)) {
+            r->ports[i] = (int32_t)port;
+            l->port_taken[port - l->options.port_first] = true;
         }
-        p += *p == ',';
+        p = *end == ',' ? end + 1 : end;
     }
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *env_value(const char *const *env, const char *name) {
+static const char *env_value(const char **env, const char *name) {
     size_t n = strlen(name);
     for (; *env != NULL; env++) {
         if (strncmp(*env, name, n) == 0 && (*env)[n] == '=') {
@@ -40,7 +40,9 @@ static char *in_directory(const char *cwd, const char *path) {
 }
 
 // The program's file by the job's own PATH, not the supervisor's.
-static char *find_program(const char *name, const char *const *env, const char *cwd, char **ret_why) {
+static char *find_program(const struct wire_spawn *spawn, char **ret_why) {
+    const char *name = spawn->argv[0];
+    const char *cwd = spawn->cwd;
     int number = ENOENT;
     if (strchr(name, '/') != NULL) {
         char *path = in_directory(cwd, name);
@@ -52,7 +54,7 @@ static char *find_program(const char *name, const char *const *env, const char *
                                     : mem_printf("program %s cannot be started: %s", name, strerror(number));
         return NULL;
     }
-    const char *search = env_value(env, "PATH");
+    const char *search = env_value(spawn->env, "PATH");
     for (const char *p = search != NULL ? search : "/usr/bin:/bin"; *p != '\0';) {
         size_t n = strcspn(p, ":");
         CLEANUP(mem_free_ptr) char *dir = n != 0 ? mem_strndup(p, n) : mem_strdup(".");
@@ -73,8 +75,8 @@ static char *find_program(const char *name, const char *const *env, const char *
     return NULL;
 }
 
-static int start(const char *path, const char *const *argv, const char *const *env, const char *cwd, int output,
-                 pid_t *ret_pid) {
+// Returns an errno.
+static int start(const char *path, const struct wire_spawn *spawn, int output, pid_t *ret_pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -83,42 +85,58 @@ static int start(const char *path, const char *const *argv, const char *const *e
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, 1);
     posix_spawn_file_actions_adddup2(&actions, output, 2);
-    posix_spawn_file_actions_addchdir_np(&actions, cwd);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3); // before anything is opened: its limit may be low
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addchdir_np(&actions, spawn->cwd);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = posix_spawn(ret_pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv,
-                             (char *const *)(uintptr_t)env);
+    int failed = posix_spawn(ret_pid, path, &actions, &attributes, (char *const *)(uintptr_t)spawn->argv,
+                             (char *const *)(uintptr_t)spawn->env);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
 }
 
-bool spawn_process(const char *const *argv, const char *const *env, const char *cwd, pid_t *ret_pid, int *ret_pipe,
+static int start_with_limit(const char *path, const struct wire_spawn *spawn, const struct rlimit *files, int output,
+                            pid_t *ret_pid) {
+    const struct rlimit own = {.rlim_cur = files->rlim_max, .rlim_max = files->rlim_max};
+    (void)setrlimit(RLIMIT_NOFILE, files); // inherited; what is open here stays open
+    int failed = start(path, spawn, output, ret_pid);
+    (void)setrlimit(RLIMIT_NOFILE, &own);
+    return failed;
+}
+
+static char *explain(const struct wire_spawn *spawn, int number) {
+    const char *why = number == E2BIG     ? "its arguments and environment are larger than the system allows"
+                      : number == ENOEXEC ? "it is neither a binary of this machine nor a script that begins with #!"
+                                          : strerror(number);
+    return mem_printf("program %s cannot be started: %s", spawn->argv[0], why);
+}
+
+bool spawn_process(const struct wire_spawn *spawn, const struct rlimit *files, pid_t *ret_pid, int *ret_pipe,
                    char **ret_why) {
     struct stat st;
-    if (stat(cwd, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        *ret_why = mem_printf("working directory %s does not exist", cwd);
+    if (stat(spawn->cwd, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        *ret_why = mem_printf("working directory %s does not exist", spawn->cwd);
         return false;
     }
-    CLEANUP(mem_free_ptr) char *path = find_program(argv[0], env, cwd, ret_why);
+    CLEANUP(mem_free_ptr) char *path = find_program(spawn, ret_why);
+    int ends[2];
     if (path == NULL) {
         return false;
     }
-    int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
         *ret_why = mem_printf("no pipe for the output: %s", strerror(errno));
         return false;
     }
-    int failed = start(path, argv, env, cwd, ends[1], ret_pid);
+    int failed = start_with_limit(path, spawn, files, ends[1], ret_pid);
     close(ends[1]);
     if (failed != 0) {
         close(ends[0]);
-        *ret_why = mem_printf("program %s cannot be started: %s", argv[0], strerror(failed));
+        *ret_why = explain(spawn, failed);
         return false;
     }
     fd_set_nonblock(ends[0]);

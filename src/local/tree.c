@@ -12,9 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { ENVIRON_MAX = 4 * 1024 * 1024, STEP_BYTES = 8192 };
+
 struct process {
-    pid_t pid, parent;
-    bool wanted, zombie;
+    pid_t pid, parent, session;
+    bool zombie, known;
+    const void *owner;
 };
 
 struct table {
@@ -22,132 +25,180 @@ struct table {
     size_t count, cap;
 };
 
-static ssize_t read_proc(pid_t pid, const char *what, char **buffer, size_t *cap) {
+static bool read_proc(pid_t pid, const char *what, struct str *ret) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    size_t n = 0;
-    ssize_t got;
-    do {
-        if (*cap - n < 4096) {
-            *cap = *cap * 2 + 8192;
-            *buffer = mem_realloc_array(*buffer, *cap, 1);
+    ssize_t got = -1;
+    str_clear(ret);
+    while (fd >= 0 && ret->len < ENVIRON_MAX) {
+        str_reserve(ret, STEP_BYTES);
+        got = read(fd, ret->data + ret->len, STEP_BYTES - 1);
+        if (got <= 0) {
+            break;
         }
-        got = read(fd, *buffer + n, *cap - n - 1);
-        n += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && n < 4 * 1024 * 1024);
-    close(fd);
-    (*buffer)[n] = '\0';
-    return (ssize_t)n;
+        ret->len += (size_t)got;
+    }
+    if (fd >= 0) {
+        close(fd);
+        ret->data[ret->len] = '\0';
+    }
+    return got >= 0;
 }
 
-static bool has_mark(pid_t pid, const char *mark, char **buffer, size_t *cap) {
-    ssize_t n = read_proc(pid, "environ", buffer, cap);
-    size_t length = strlen(mark);
-    for (const char *p = *buffer; n > 0 && p < *buffer + n; p += strlen(p) + 1) {
-        if (strncmp(p, mark, length + 1) == 0) {
-            return true;
-        }
+// ---- The table of all processes
+
+static bool read_stat(pid_t pid, struct str *buffer, struct process *ret) {
+    const char *after = read_proc(pid, "stat", buffer) ? strrchr(str_text(buffer), ')') : NULL; // a name may hold any
+    char state;
+    int parent;
+    int session;
+    if (after == NULL || sscanf(after + 1, " %c %d %*d %d", &state, &parent, &session) != 3) {
+        return false;
     }
-    return false;
+    *ret = (struct process){.pid = pid, .parent = parent, .session = session, .zombie = state == 'Z' || state == 'X'};
+    return true;
 }
 
-static bool among(pid_t pid, const pid_t *pids, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (pids[i] == pid) {
-            return true;
-        }
-    }
-    return false;
+static int by_pid(const void *a, const void *b) {
+    const struct process *x = a;
+    const struct process *y = b;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void look(struct table *t, const char *mark, const pid_t *pids, size_t pid_count) {
+static void read_table(struct table *t) {
     DIR *dir = opendir("/proc");
     const struct dirent *e;
-    char *buffer = NULL;
-    size_t cap = 0;
+    CLEANUP(str_done) struct str buffer = STR_INIT;
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         int64_t pid;
-        if (!str_to_int64(e->d_name, 2, INT32_MAX, &pid) || read_proc((pid_t)pid, "stat", &buffer, &cap) <= 0) {
-            continue;
-        }
-        const char *after = strrchr(buffer, ')'); // the name may hold anything
-        char state = 'Z';
-        int parent = 0;
-        if (after == NULL || sscanf(after + 1, " %c %d", &state, &parent) != 2) {
+        struct process p;
+        if (!str_to_int64(e->d_name, 2, INT32_MAX, &pid) || !read_stat((pid_t)pid, &buffer, &p)) {
             continue;
         }
         if (t->count == t->cap) {
-            t->cap = t->cap * 2 + 64;
+            t->cap = t->cap * 2 + 256;
             t->items = mem_realloc_array(t->items, t->cap, sizeof *t->items);
         }
-        t->items[t->count++] =
-            (struct process){.pid = (pid_t)pid,
-                             .parent = (pid_t)parent,
-                             .zombie = state == 'Z' || state == 'X',
-                             .wanted = among((pid_t)pid, pids, pid_count) || has_mark((pid_t)pid, mark, &buffer, &cap)};
+        t->items[t->count++] = p;
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    mem_free(buffer);
+    if (t->count != 0) {
+        qsort(t->items, t->count, sizeof *t->items, by_pid);
+    }
 }
 
-// Descendants of what is wanted are wanted: passes until nothing changes, which is as often as the tree is deep.
-static void spread(struct table *t) {
+static struct process *find(const struct table *t, pid_t pid) {
+    const struct process key = {.pid = pid};
+    return t->count != 0 ? bsearch(&key, t->items, t->count, sizeof key, by_pid) : NULL;
+}
+
+// What descends from somebody's process is that one's: passes until nothing changes, as many as the tree is deep.
+static void inherit(const struct table *t) {
     bool changed = true;
     while (changed) {
         changed = false;
         for (size_t i = 0; i < t->count; i++) {
-            for (size_t k = 0; !t->items[i].wanted && k < t->count; k++) {
-                if (t->items[k].wanted && t->items[k].pid == t->items[i].parent && t->items[k].pid != getpid()) {
-                    t->items[i].wanted = changed = true;
-                }
+            struct process *p = &t->items[i];
+            const struct process *parent = p->known ? NULL : find(t, p->parent);
+            if (parent != NULL && parent->known) {
+                p->known = changed = true;
+                p->owner = parent->owner;
             }
         }
     }
 }
 
-size_t tree_signal(const char *name, const char *value, const pid_t *pids, size_t pid_count, int signal_number) {
-    struct table t = {0};
+static size_t signal_owned(const struct table *t, const void *wanted, int number) {
     size_t found = 0;
-    CLEANUP(mem_free_ptr) char *mark = mem_printf("%s=%s", name, value);
-    look(&t, mark, pids, pid_count);
-    spread(&t);
-    for (size_t i = 0; i < t.count; i++) {
-        if (t.items[i].wanted && !t.items[i].zombie && t.items[i].pid != getpid()) {
+    for (size_t i = 0; i < t->count; i++) {
+        const struct process *p = &t->items[i];
+        if (p->known && p->owner == wanted && !p->zombie && p->pid != getpid()) {
             found++;
-            if (signal_number != 0) {
-                (void)kill(t.items[i].pid, signal_number);
+            if (number != 0) {
+                (void)kill(p->pid, number);
             }
         }
     }
+    return found;
+}
+
+// ---- Questions
+
+size_t tree_signal(tree_owner_fn *owner, void *ctx, const void *wanted, int number) {
+    struct table t = {0};
+    read_table(&t);
+    for (size_t i = 0; i < t.count; i++) {
+        struct process *p = &t.items[i];
+        if (p->parent == getpid() && !p->zombie) {
+            p->known = true;
+            p->owner = owner(ctx, p->pid, p->session);
+        }
+    }
+    inherit(&t);
+    size_t found = signal_owned(&t, wanted, number);
     mem_free(t.items);
     return found;
 }
 
-bool tree_has_strangers(const pid_t *pids, size_t pid_count) {
+static int by_number(const void *a, const void *b) {
+    pid_t x = *(const pid_t *)a;
+    pid_t y = *(const pid_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+bool tree_has_strangers(const pid_t *pids, size_t count) {
     char path[64];
-    char *buffer = NULL;
-    size_t cap = 0;
-    bool found = false;
+    CLEANUP(str_done) struct str buffer = STR_INIT;
     snprintf(path, sizeof path, "task/%d/children", (int)getpid());
-    if (read_proc(getpid(), path, &buffer, &cap) < 0) {
-        mem_free(buffer);
+    if (!read_proc(getpid(), path, &buffer)) {
         return true; // a kernel without this file: look properly
     }
-    for (char *p = buffer; !found && *p != '\0';) {
+    const char *p = str_text(&buffer);
+    for (;;) {
         char *end;
-        long pid = strtol(p, &end, 10);
+        pid_t pid = (pid_t)strtol(p, &end, 10);
         if (end == p) {
-            break;
+            return false;
         }
-        found = !among((pid_t)pid, pids, pid_count);
+        if (count == 0 || bsearch(&pid, pids, count, sizeof pid, by_number) == NULL) {
+            return true;
+        }
         p = end;
     }
-    mem_free(buffer);
+}
+
+static const char *value_in(const struct str *environment, const char *name) {
+    size_t n = strlen(name);
+    const char *end = str_text(environment) + environment->len;
+    for (const char *p = str_text(environment); p < end; p += strlen(p) + 1) {
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            return p + n + 1;
+        }
+    }
+    return NULL;
+}
+
+bool tree_env(pid_t pid, const char *name, char *ret, size_t max) {
+    CLEANUP(str_done) struct str buffer = STR_INIT;
+    const char *value = read_proc(pid, "environ", &buffer) ? value_in(&buffer, name) : NULL;
+    return value != NULL && (size_t)snprintf(ret, max, "%s", value) < max;
+}
+
+size_t tree_kill_marked(const char *name, const char *value) {
+    struct table t = {0};
+    CLEANUP(str_done) struct str buffer = STR_INIT;
+    read_table(&t);
+    for (size_t i = 0; i < t.count; i++) {
+        struct process *p = &t.items[i];
+        p->known =
+            p->pid != getpid() && read_proc(p->pid, "environ", &buffer) && str_same(value_in(&buffer, name), value);
+        p->owner = p->known ? &t : NULL;
+    }
+    inherit(&t);
+    size_t found = signal_owned(&t, &t, SIGKILL);
+    mem_free(t.items);
     return found;
 }

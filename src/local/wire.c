@@ -1,6 +1,20 @@
 #include "local/wire.h"
 
+#include "base/mem.h"
+
 #include <string.h>
+
+static void store(char *p, uint32_t v) {
+    const uint8_t b[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
+    memcpy(p, b, sizeof b);
+}
+
+static uint32_t load(const char *p) {
+    const uint8_t *b = (const uint8_t *)p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+// ---- Writing
 
 void wire_begin(struct str *out, enum wire_kind kind, size_t *ret_mark) {
     *ret_mark = out->len;
@@ -9,7 +23,8 @@ void wire_begin(struct str *out, enum wire_kind kind, size_t *ret_mark) {
 }
 
 void wire_u32(struct str *out, uint32_t v) {
-    uint8_t b[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
+    char b[4];
+    store(b, v);
     str_add_bytes(out, b, sizeof b);
 }
 
@@ -24,17 +39,30 @@ void wire_text(struct str *out, const char *text) {
     str_add_bytes(out, text, n + 1);
 }
 
-void wire_end(struct str *out, size_t mark) {
-    struct str length = STR_INIT;
-    wire_u32(&length, (uint32_t)(out->len - mark - 4));
-    memcpy(out->data + mark, length.data, 4);
-    str_done(&length);
+bool wire_end(struct str *out, size_t mark) {
+    size_t n = out->len - mark - 4;
+    if (n > WIRE_FRAME_MAX) {
+        out->len = mark;
+        return false;
+    }
+    store(out->data + mark, (uint32_t)n);
+    return true;
 }
 
-static uint32_t load(const char *p) {
-    const uint8_t *b = (const uint8_t *)p;
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+void wire_put_report(struct str *out, enum wire_kind kind, const struct wire_report *report) {
+    size_t mark;
+    wire_begin(out, kind, &mark);
+    wire_text(out, report->uid);
+    wire_u32(out, report->attempt);
+    wire_u32(out, report->rank);
+    wire_u32(out, report->pid);
+    wire_u32(out, (uint32_t)report->status);
+    wire_u64(out, (uint64_t)report->ended_ns);
+    wire_text(out, report->text != NULL ? report->text : "");
+    (void)wire_end(out, mark); // its texts came in one frame
 }
+
+// ---- Reading
 
 int wire_frame(const char *data, size_t n, struct wire_reader *ret, size_t *ret_size, enum wire_kind *ret_kind) {
     if (n < 8) {
@@ -77,4 +105,66 @@ const char *wire_get_text(struct wire_reader *r) {
     const char *text = r->p;
     r->p += n + 1;
     return text;
+}
+
+const char *wire_get_uid(struct wire_reader *r) {
+    const char *uid = wire_get_text(r);
+    size_t n = strspn(uid, "0123456789abcdefghijklmnopqrstuvwxyz");
+    r->bad = r->bad || n == 0 || n > WIRE_UID_MAX || uid[n] != '\0';
+    return r->bad ? "" : uid;
+}
+
+static const char **get_texts(struct wire_reader *r) {
+    uint32_t n = wire_get_u32(r);
+    if (r->bad || n > (size_t)(r->end - r->p) / 5) { // each takes at least five bytes
+        r->bad = true;
+        return NULL;
+    }
+    const char **out = mem_zalloc(((size_t)n + 1) * sizeof(const char *));
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = wire_get_text(r);
+    }
+    return out;
+}
+
+bool wire_get_spawn(struct wire_reader *r, struct wire_spawn *ret) {
+    struct wire_spawn s = {0};
+    s.uid = wire_get_uid(r);
+    s.attempt = wire_get_u32(r);
+    s.rank = wire_get_u32(r);
+    s.total = wire_get_u32(r);
+    s.role = wire_get_text(r);
+    s.index = wire_get_u32(r);
+    s.note = wire_get_text(r);
+    s.log_cap = wire_get_u64(r);
+    s.cwd = wire_get_text(r);
+    s.argv = get_texts(r);
+    s.env = get_texts(r);
+    if (r->bad || s.attempt == 0 || s.total > WIRE_RANKS_MAX || s.rank >= s.total || s.cwd[0] != '/' ||
+        s.argv[0] == NULL) {
+        wire_spawn_done(&s);
+        return false;
+    }
+    *ret = s;
+    return true;
+}
+
+void wire_spawn_done(struct wire_spawn *s) {
+    mem_free(s->argv);
+    mem_free(s->env);
+    s->argv = s->env = NULL;
+}
+
+bool wire_get_report(struct wire_reader *r, enum wire_kind kind, struct wire_report *ret) {
+    if (kind < WIRE_STARTED || kind > WIRE_GONE) {
+        return false;
+    }
+    ret->uid = wire_get_uid(r);
+    ret->attempt = wire_get_u32(r);
+    ret->rank = wire_get_u32(r);
+    ret->pid = wire_get_u32(r);
+    ret->status = (int)wire_get_u32(r);
+    ret->ended_ns = (int64_t)wire_get_u64(r);
+    ret->text = wire_get_text(r);
+    return !r->bad && ret->attempt != 0 && ret->rank < WIRE_RANKS_MAX;
 }
