@@ -108,7 +108,9 @@ static void start(struct rpc_call *call, const grpc_op *ops, size_t n, struct rp
         return; // C core has been told to cancel everything
     }
     call->pending++;
+    rpc_queue_catch(call->queue);
     check(call, grpc_call_start_batch(call->core, ops, n, rpc_tag_hand_out(tag), NULL));
+    rpc_queue_caught(call->queue);
 }
 
 static void add_close(struct rpc_call *call, grpc_op *ops, size_t *n) {
@@ -358,9 +360,10 @@ static void on_arrived(struct rpc_tag *tag, bool ok) {
 // never answer.
 static void post(struct rpc_side *side, size_t index) {
     struct rpc_call *call = NEW(struct rpc_call);
-    grpc_completion_queue *cq = side->server->queue.core;
-    call->server = side->server;
+    struct rpc_server *s = side->server;
+    call->server = s;
     call->side = side;
+    call->queue = &s->queues[0];
     call->index = index;
     call->method = rpc_methods[index];
     call->details_bin = grpc_empty_slice();
@@ -373,15 +376,22 @@ static void post(struct rpc_side *side, size_t index) {
     rpc_tag_init(&call->sent, on_sent);
     rpc_tag_init(&call->received, on_received);
     rpc_tag_init(&call->ended, on_ended);
-    side->server->posted++;
+    s->posted++;
+    if (call->method != NULL && call->method->kind != RPC_UNARY) {
+        call->queue = &s->queues[1 + s->next_queue++ % (RPC_QUEUES - 1)];
+    }
+    grpc_completion_queue *own = call->queue->core;
+    grpc_completion_queue *arrivals = s->queues[0].core;
     void *tag = rpc_tag_hand_out(&call->arrived);
     if (call->method == NULL) {
-        check(call, grpc_server_request_call(side->core, &call->core, &call->details, &call->metadata, cq, cq, tag));
+        check(call,
+              grpc_server_request_call(side->core, &call->core, &call->details, &call->metadata, own, arrivals, tag));
         return;
     }
     bool reads = call->method->kind != RPC_BIDI;
-    check(call, grpc_server_request_registered_call(side->core, side->registered[index], &call->core, &call->deadline,
-                                                    &call->metadata, reads ? &call->payload : NULL, cq, cq, tag));
+    check(call,
+          grpc_server_request_registered_call(side->core, side->registered[index], &call->core, &call->deadline,
+                                              &call->metadata, reads ? &call->payload : NULL, own, arrivals, tag));
 }
 
 void rpc_calls_post(struct rpc_side *side, int32_t pending_calls) {

@@ -44,7 +44,7 @@ extern const struct rpc_method *const rpc_methods[]; // NULL-terminated; those o
 size_t rpc_methods_count(void);
 const char *rpc_method_name(const struct rpc_method *m); // "Get"
 
-// ---- Completion queue: cq.c -----------------------------------------------------------------------------------------
+// ---- Completion queues: cq.c ----------------------------------------------------------------------------------------
 
 // What C core gives back when an operation is done. Its owner may not go before it has come back.
 struct rpc_tag {
@@ -61,10 +61,17 @@ struct rpc_queue {
     struct loop *loop;
     struct loop_thread *thread;
 };
-void rpc_queue_start(struct rpc_queue *q, struct loop *loop);
+// The first does the I/O and takes new and unary calls; streams share the others, which only carry completions. With
+// eight of them ten thousand streams cost half of what they do with one.
+enum { RPC_QUEUES = 9 };
+void rpc_queues_create(struct rpc_queue *queues);
+// Between these, what finishes at once on this thread is posted here, without a detour over the queue's thread.
+void rpc_queue_catch(struct rpc_queue *q);
+void rpc_queue_caught(struct rpc_queue *q);
+void rpc_queues_start(struct rpc_queue *queues, struct loop *loop);
 // Returns when every operation has come back and been delivered. None may be started after this was called.
-void rpc_queue_finish(struct rpc_queue *q);
-void rpc_queue_done(struct rpc_queue *q);
+void rpc_queues_finish(struct rpc_queue *queues);
+void rpc_queues_destroy(struct rpc_queue *queues);
 
 // ---- Server ---------------------------------------------------------------------------------------------------------
 
@@ -97,7 +104,8 @@ struct rpc_server {
     struct loop *loop;
     struct flow *flow;
     char *token;
-    struct rpc_queue queue;
+    struct rpc_queue queues[RPC_QUEUES];
+    size_t next_queue; // for the next stream
     struct rpc_side sides[2];
     size_t side_count;
     grpc_server_credentials *credentials;
@@ -158,6 +166,7 @@ struct rpc_call {
     struct list link; // server->calls
     struct rpc_server *server;
     struct rpc_side *side;
+    struct rpc_queue *queue;         // where its operations come back
     size_t index;                    // in rpc_methods
     const struct rpc_method *method; // NULL: one that nobody knows
     grpc_call *core;

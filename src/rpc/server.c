@@ -1,7 +1,7 @@
 // The server's life: sides, methods, and the order of its end.
 //
 // End: health says NOT_SERVING, streams end and new calls are refused with UNAVAILABLE; when what was admitted is
-// answered the connections are closed, then C core stops, and slots come back; then the queue and its thread end. C
+// answered the connections are closed, then C core stops, and slots come back; then the queues and their threads end. C
 // core is stopped last because from then on it answers new calls with CANCELLED, which clients do not try again. What
 // is left after the grace time is canceled.
 #include "rpc/internal.h"
@@ -19,7 +19,7 @@ static void stop_core(struct rpc_server *s) {
         s->stopped = true;
         for (size_t i = 0; i < s->side_count; i++) {
             struct rpc_side *side = &s->sides[i];
-            grpc_server_shutdown_and_notify(side->core, s->queue.core, rpc_tag_hand_out(&side->stopped_tag));
+            grpc_server_shutdown_and_notify(side->core, s->queues[0].core, rpc_tag_hand_out(&side->stopped_tag));
         }
     }
 }
@@ -107,7 +107,7 @@ static void start_side(struct rpc_side *side, const struct rpc_options *options)
     grpc_channel_args *args = rpc_server_args(options);
     side->core = grpc_server_create(args, NULL);
     rpc_server_args_free(args);
-    grpc_server_register_completion_queue(side->core, side->server->queue.core, NULL);
+    grpc_server_register_completion_queue(side->core, side->server->queues[0].core, NULL);
     for (size_t i = 0; i < rpc_methods_count(); i++) {
         side->registered[i] = grpc_server_register_method(
             side->core, rpc_methods[i]->path, NULL,
@@ -127,12 +127,12 @@ static void start_core(struct rpc_server *s, const struct rpc_options *options) 
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rpc_log_to_ours();
     grpc_init();
-    s->queue.core = grpc_completion_queue_create_for_next(NULL);
+    rpc_queues_create(s->queues);
     s->credentials = grpc_insecure_server_credentials_create();
     for (size_t i = 0; i < s->side_count; i++) {
         start_side(&s->sides[i], options);
     }
-    rpc_queue_start(&s->queue, s->loop);
+    rpc_queues_start(s->queues, s->loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -202,12 +202,12 @@ static void end_core(struct rpc_server *s) {
     if (!s->finished) {
         cancel_all(s);
     }
-    rpc_queue_finish(&s->queue);
+    rpc_queues_finish(s->queues);
     assert(everything_is_back(s));
     for (size_t i = 0; i < s->side_count; i++) {
         grpc_server_destroy(s->sides[i].core);
     }
-    rpc_queue_done(&s->queue);
+    rpc_queues_destroy(s->queues);
     rpc_share_clear(s);
     grpc_server_credentials_release(s->credentials);
     grpc_shutdown_blocking();
@@ -217,7 +217,7 @@ void rpc_server_free(struct rpc_server *s) {
     if (s == NULL) {
         return;
     }
-    if (s->queue.core != NULL) {
+    if (s->queues[0].core != NULL) {
         end_core(s);
     }
     stop_accepting(s);
