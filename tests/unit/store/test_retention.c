@@ -111,7 +111,7 @@ Test(retention, no_sequence_comes_again_when_the_newest_are_gone) {
     world_done(&w);
 }
 
-// 10,000 transitions are ten steps; a commit that comes meanwhile does not wait for the last of them.
+// 20,000 transitions are twenty steps; a commit that comes meanwhile does not wait for the last of them.
 Test(retention, goes_in_steps_and_lets_others_in_between) {
     struct world w;
     struct answer a;
@@ -121,21 +121,21 @@ Test(retention, goes_in_steps_and_lets_others_in_between) {
     world_open(&w);
     commit_job(&w, "a", 1, &a);
     struct store_batch *b = store_batch_new();
-    for (int i = 2; i <= 10000; i++) {
+    for (int i = 2; i <= 20000; i++) {
         struct store_transition step = step_row("a", i, 3);
         store_batch_add_transition(b, &step);
     }
     commit(&w, b, false, &a);
     world_wait(&w, 2);
-    store_trim(w.store, 10000, on_trimmed, &t);
+    store_trim(w.store, 20000, on_trimmed, &t);
     for (int i = 0; i < 3; i++) {
-        commit_step(&w, "a", 10001 + i, 3, &between[i]);
+        commit_step(&w, "a", 20001 + i, 3, &between[i]);
     }
     world_wait(&w, 6);
     cr_expect_eq(t.order, 6);
-    cr_expect_eq(between[2].first, 10003);
-    // 10,000 was a's newest until the commits moved it on, whichever came first: it is gone in both cases.
-    expect_transitions(&w, 0, 10, "10001:a/10001 10002:a/10002 10003:a/10003");
+    cr_expect_eq(between[2].first, 20003);
+    // 20,000 was a's newest until the commits moved it on, whichever came first: it is gone in both cases.
+    expect_transitions(&w, 0, 10, "20001:a/20001 20002:a/20002 20003:a/20003");
     world_done(&w);
 }
 
@@ -281,5 +281,36 @@ Test(retention, thousands_of_old_keys_go_in_steps) {
     expect_used(&w, "default", "j2499", NULL, NULL);
     expect_used(&w, "default", "j7", "j7", "hash");
     cr_expect_eq(world_ask(&w, "SELECT count(*) FROM requests"), 1);
+    world_done(&w);
+}
+
+// A key that was freed in the first step is used by a new job before the last: the new job's stays.
+Test(retention, a_key_used_again_while_others_are_purged) {
+    struct world w;
+    struct answer a[2];
+    struct trimming t = {.world = &w};
+    char uid[16];
+    world_new(&w);
+    world_open(&w);
+    struct store_batch *b = store_batch_new();
+    for (int i = 0; i < 1500; i++) {
+        snprintf(uid, sizeof uid, "j%d", i);
+        struct store_job job = job_row(uid, i);
+        struct store_transition gone = step_row(uid, 1, 7);
+        job.request_id = uid;
+        gone.kind = STORE_DELETED;
+        gone.observed_ns = 1000 + i;
+        store_batch_add_job(b, &job);
+        store_batch_add_transition(b, &gone);
+    }
+    commit(&w, b, true, &a[0]);
+    store_trim(w.store, 0, on_trimmed, &t);
+    commit_keyed(&w, "fresh", 2000, "j0", "other", &a[1]);
+    world_wait(&w, 3);
+    expect_used(&w, "default", "j0", "fresh", "other");
+    expect_used(&w, "default", "j1", NULL, NULL);
+    expect_used(&w, "default", "j1499", NULL, NULL);
+    world_reopen(&w);
+    expect_used(&w, "default", "j0", "fresh", "other");
     world_done(&w);
 }

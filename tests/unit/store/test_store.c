@@ -265,9 +265,23 @@ Test(store, a_conflict_spoils_no_other_and_leaves_no_hole) {
     world_wait(&w, 5);
     cr_expect_eq(a[4].err.code, ERR_INTERNAL);
     err_done(&a[4].err);
-    expect_transitions(&w, 0, 10, "1:a/1 2:b/1 3:a/2");
+
+    // Nor are the sequences used that it had been given.
+    b = store_batch_new();
+    struct store_transition wrong = step_row("a", 4, 2);
+    t = step_row("a", 3, 2);
+    wrong.message = NULL;
+    store_batch_add_transition(b, &t);
+    store_batch_add_transition(b, &wrong);
+    commit(&w, b, true, &a[4]);
+    commit_step(&w, "b", 2, 2, &a[0]);
+    world_wait(&w, 7);
+    cr_expect_eq(a[4].err.code, ERR_INTERNAL);
+    cr_expect_eq(a[0].first, 4);
+    err_done(&a[4].err);
+    expect_transitions(&w, 0, 10, "1:a/1 2:b/1 3:a/2 4:b/2");
     world_reopen(&w);
-    expect_load(&w, "3:a/2=2{} 2:b/1=1{}");
+    expect_load(&w, "3:a/2=2{} 4:b/2=2{}");
     world_done(&w);
 }
 

@@ -65,3 +65,49 @@ Test(wal, cut_anywhere, .timeout = 60) {
     cr_expect_eq(before, STEPS);
     world_done(&w);
 }
+
+// A damaged file with a log: refused, and neither is touched: no checkpoint on the way out.
+Test(wal, damage_is_left_as_it_is) {
+    enum { PAGE = 4096, DAMAGED = 20 * PAGE };
+    struct world w;
+    struct world rest = {.directory = "/tmp/store-test-XXXXXX"};
+    struct answer a;
+    struct err err = ERR_INIT;
+    char uid[16];
+    world_new(&w);
+    world_open(&w);
+    struct store_batch *b = store_batch_new();
+    for (int i = 0; i < 1000; i++) {
+        snprintf(uid, sizeof uid, "job-%d", i);
+        struct store_job job = job_row(uid, i);
+        struct store_transition t = step_row(uid, 1, 1);
+        store_batch_add_job(b, &job);
+        store_batch_add_transition(b, &t);
+    }
+    commit(&w, b, true, &a);
+    world_wait(&w, 1);
+    world_reopen(&w); // all of it is in the file now
+    commit_step(&w, "job-999", 2, 2, &a);
+    world_wait(&w, 2);
+    rest.loop = w.loop;
+    cr_assert_not_null(mkdtemp(rest.directory));
+    copy(&w, &rest, "journal.db", SIZE_MAX);
+    copy(&w, &rest, "journal.db-wal", SIZE_MAX);
+    CLEANUP(mem_free_ptr) char *db = mem_printf("%s/journal.db", rest.directory);
+    CLEANUP(mem_free_ptr) char *wal = mem_printf("%s/journal.db-wal", rest.directory);
+    CLEANUP(str_done) struct str before = STR_INIT;
+    CLEANUP(str_done) struct str after = STR_INIT;
+    cr_assert(fd_read_file(db, 10000000, &before, &err), "%s", err.message);
+    memset(before.data + DAMAGED, 0xee, PAGE);
+    cr_assert(fd_write_file(db, before.data, before.len, 0600, &err), "%s", err.message);
+    cr_assert(fd_read_file(wal, 10000000, &before, &err), "%s", err.message); // behind it
+    cr_assert_not(world_try_open(&rest, &err));
+    cr_expect_eq(err.code, ERR_DATA_LOSS, "%s", err.message);
+    cr_expect_str_eq(err.reason, "JOURNAL_CORRUPT");
+    err_done(&err);
+    cr_assert(fd_read_file(db, 10000000, &after, &err), "%s", err.message);
+    cr_assert(fd_read_file(wal, 10000000, &after, &err), "%s", err.message);
+    cr_expect(after.len == before.len && memcmp(after.data, before.data, after.len) == 0);
+    cr_assert(fd_remove_tree(rest.directory, &err), "%s", err.message);
+    world_done(&w);
+}
