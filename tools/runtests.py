@@ -187,6 +187,7 @@ def run_pytest(slug, folder, full, *more):
         problem = case.find("failure") if case.find("failure") is not None else case.find("error")
         skipped = case.find("skipped")
         path = case.get("classname").replace(".", "/") + ".py"
+        path = path if (ROOT / path).exists() else "tests/" + path
         cases.append((f"{path}::{case.get('name')}", problem.text or "" if problem is not None else None, skipped.get("message", "no reason given") if skipped is not None else None))
     return status, text, cases
 
