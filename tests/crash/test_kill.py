@@ -134,6 +134,7 @@ def wait_for_sequence(load, newest, seconds=60):
         time.sleep(0.05)
 
 
+@pytest.mark.timeout(1500)
 def test_kill_at_random_points(make_daemon, tmp_path):
     seed = int(os.environ.get("TRAINERD_CRASH_SEED", random.randrange(1 << 30)))
     print("seed", seed)

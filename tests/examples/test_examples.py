@@ -9,6 +9,8 @@ import pytest
 
 from daemon import BIN, ROOT
 
+pytestmark = pytest.mark.timeout(900)
+
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "trainerd"
 
 
