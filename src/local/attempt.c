@@ -235,6 +235,7 @@ static void start_rank(struct rank *r, const struct wire_spawn *spawn) {
         log_writer_end(&r->log);
         return;
     }
+    r->started_ns = clock_wall();
     list_push(&s->live, &r->live);
     s->live_count++;
     loop_child_start(&r->child, s->loop, r->pid, on_exit_status, r);

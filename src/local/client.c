@@ -215,13 +215,13 @@ static void on_report(struct local *l, enum wire_kind kind, const struct wire_re
     }
     switch (kind) {
     case WIRE_STARTED:
-        run_on_started(r, report->rank, report->text);
+        run_on_started(r, report->rank, report->text, report->time_ns);
         break;
     case WIRE_REFUSED:
-        run_on_refused(r, report->rank, report->text, report->ended_ns);
+        run_on_refused(r, report->rank, report->text, report->time_ns);
         break;
     case WIRE_EXITED:
-        run_on_exited(r, report->rank, report->status, report->ended_ns);
+        run_on_exited(r, report->rank, report->status, report->time_ns);
         break;
     case WIRE_STOPPED:
         run_on_stopped(r, report->text);

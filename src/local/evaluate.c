@@ -1,7 +1,6 @@
 // What the reports of the supervisor mean for a run.
 #include "local/executor.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 
 #include <signal.h>
@@ -23,7 +22,7 @@ void run_reset_procs(struct run *r) {
 
 // ---- Reports
 
-void run_on_started(struct run *r, uint32_t rank, const char *note) {
+void run_on_started(struct run *r, uint32_t rank, const char *note, int64_t ns) {
     if (rank >= r->plan->process_count) {
         return;
     }
@@ -32,6 +31,7 @@ void run_on_started(struct run *r, uint32_t rank, const char *note) {
     slots_take_noted(r, rank, gpus != NULL ? gpus + 1 : "");
     if (r->procs[rank].state == PROC_WAITING) {
         r->procs[rank].state = PROC_RUNNING;
+        r->procs[rank].started_ns = ns;
     }
 }
 
@@ -145,6 +145,7 @@ struct verdict {
     size_t waiting, ended, refused;
     size_t undecided;   // processes that the job's success still needs
     int64_t success_ns; // when the last of them ended well
+    int64_t running_ns; // when the last one had started
     bool failed;
     size_t failed_rank; // the first one in time
     int64_t failed_ns;
@@ -168,6 +169,7 @@ static void judge(const struct run *r, struct verdict *v) {
         v->waiting += p->state == PROC_WAITING;
         v->ended += p->state > PROC_RUNNING;
         v->refused += p->refused != NULL;
+        v->running_ns = p->started_ns > v->running_ns ? p->started_ns : v->running_ns;
         if (r->by_rank[i]->decides || all_decide) {
             v->undecided += p->state != PROC_OK;
             v->success_ns = p->ended_ns > v->success_ns ? p->ended_ns : v->success_ns;
@@ -186,8 +188,10 @@ static void say_progress(struct run *r, const struct verdict *v) {
         return;
     }
     r->running_said = true;
-    r->started_ns = r->started_ns != 0 ? r->started_ns : clock_wall();
+    r->started_ns = r->started_ns != 0 ? r->started_ns : v->running_ns;
+    r->happened_ns = v->running_ns;
     run_fact(r, JOB_RUNNING, REASON_ALL_RUNNING, "%zu process%s", n, n == 1 ? " runs" : "es run");
+    r->happened_ns = 0;
     run_arm_deadline(r);
 }
 

@@ -54,7 +54,7 @@ void run_fact(struct run *r, enum job_state state, enum job_reason reason, const
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     bool out = state != JOB_PENDING && state != JOB_SUSPENDED;
-    bool ends = job_state_terminal(state) || state == JOB_RESTARTING;
+    bool now = !out || state == JOB_STARTING;
     const struct backend_fact fact = {.uid = r->uid,
                                       .state = state,
                                       .reason = reason,
@@ -64,7 +64,7 @@ void run_fact(struct run *r, enum job_state state, enum job_reason reason, const
                                       .exit = r->exit.present ? &r->exit : NULL,
                                       .roles = out ? roles : NULL,
                                       .role_count = out ? count_roles(r, roles, ARRAY_LEN(roles)) : 0,
-                                      .happened_ns = ends ? r->happened_ns : 0};
+                                      .happened_ns = now ? 0 : r->happened_ns};
     r->local->sink.fact(r->local->sink.ctx, &fact);
 }
 

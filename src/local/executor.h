@@ -23,10 +23,10 @@ enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_OK, PROC_FAILED, PROC_STOPPED
 
 struct proc {
     enum proc_state state;
-    int status;       // of waitpid
-    int64_t ended_ns; // wall
-    char *refused;    // why it could not be started
-    int32_t *gpus;    // ids it may use, ended by -1; NULL: not given yet
+    int status;                   // of waitpid
+    int64_t started_ns, ended_ns; // wall
+    char *refused;                // why it could not be started
+    int32_t *gpus;                // ids it may use, ended by -1; NULL: not given yet
 };
 
 struct run {
@@ -44,7 +44,7 @@ struct run {
     char *fail_message;
     struct job_exit exit; // of the process that ended the attempt
     char *exit_message;
-    int64_t happened_ns; // when that was; 0: now
+    int64_t happened_ns; // when that was, or when the last process had started; 0: now
     int32_t attempt, restarts;
     int64_t started_ns; // first RUNNING, 0: not yet
     int64_t cpu_milli;
@@ -119,7 +119,7 @@ void run_on_listed(struct run *r);
 void run_evaluate(struct run *r); // after anything was learnt of them
 void run_attempt_failed(struct run *r, bool restartable, enum job_reason reason);
 void run_reset_procs(struct run *r);
-void run_on_started(struct run *r, uint32_t rank, const char *note);
+void run_on_started(struct run *r, uint32_t rank, const char *note, int64_t ns);
 void run_on_refused(struct run *r, uint32_t rank, const char *why, int64_t ns);
 void run_on_exited(struct run *r, uint32_t rank, int status, int64_t ns);
 void run_on_stopped(struct run *r, const char *why);

@@ -90,5 +90,6 @@ void queue_remove(struct run *r) {
     if (list_linked(&r->queued)) {
         list_remove(&r->queued);
         r->local->queued--;
+        loop_defer(r->local->loop, &r->local->kick); // those behind it move up
     }
 }

@@ -77,6 +77,7 @@ void run_stop(struct run *r, enum run_then then, int64_t grace_ms, const char *w
 // were told to end, and for what.
 static void stop_for(struct run *r, enum run_then then, int64_t grace_ms) {
     char why[WHY_MAX];
+    r->happened_ns = 0;
     snprintf(why, sizeof why, "%d %d %s", then, r->fail_reason,
              then == THEN_FAIL && r->fail_message != NULL ? r->fail_message : "");
     run_stop(r, then, grace_ms, why);
@@ -92,6 +93,7 @@ void run_lost(struct run *r) {
         run_conclude(r);
         return;
     }
+    r->happened_ns = 0;
     mem_free(r->exit_message);
     r->exit_message = mem_strdup("its processes were lost with their supervisor or the machine");
     run_attempt_failed(r, restartable, REASON_LOST);

@@ -18,9 +18,9 @@ struct rank {
     pid_t pid; // 0: none, it was refused
     bool ended;
     int status;
-    int64_t ended_ns;
-    char *refused; // why it could not be started
-    char *note;    // the daemon's
+    int64_t started_ns, ended_ns; // wall
+    char *refused;                // why it could not be started
+    char *note;                   // the daemon's
     struct loop_child child;
     struct loop_io pipe;
     struct log_writer log;

@@ -29,7 +29,7 @@ void talk_say_exit(struct supervisor *s, const struct rank *r) {
                               .attempt = r->attempt->number,
                               .rank = r->number,
                               .status = r->status,
-                              .ended_ns = r->ended_ns});
+                              .time_ns = r->ended_ns});
 }
 
 void talk_say_rank(struct supervisor *s, const struct rank *r) {
@@ -39,7 +39,7 @@ void talk_say_rank(struct supervisor *s, const struct rank *r) {
                               .attempt = r->attempt->number,
                               .rank = r->number,
                               .pid = (uint32_t)r->pid,
-                              .ended_ns = r->ended_ns,
+                              .time_ns = refused ? r->ended_ns : r->started_ns,
                               .text = refused ? r->refused : r->note});
     if (r->ended && !refused) {
         talk_say_exit(s, r);

@@ -57,7 +57,7 @@ void wire_put_report(struct str *out, enum wire_kind kind, const struct wire_rep
     wire_u32(out, report->rank);
     wire_u32(out, report->pid);
     wire_u32(out, (uint32_t)report->status);
-    wire_u64(out, (uint64_t)report->ended_ns);
+    wire_u64(out, (uint64_t)report->time_ns);
     wire_text(out, report->text != NULL ? report->text : "");
     (void)wire_end(out, mark); // its texts came in one frame
 }
@@ -164,7 +164,7 @@ bool wire_get_report(struct wire_reader *r, enum wire_kind kind, struct wire_rep
     ret->rank = wire_get_u32(r);
     ret->pid = wire_get_u32(r);
     ret->status = (int)wire_get_u32(r);
-    ret->ended_ns = (int64_t)wire_get_u64(r);
+    ret->time_ns = (int64_t)wire_get_u64(r);
     ret->text = wire_get_text(r);
     return !r->bad && ret->attempt != 0 && ret->rank < WIRE_RANKS_MAX;
 }

@@ -71,7 +71,7 @@ struct wire_report {
     uint32_t rank;    // STARTED, REFUSED, EXITED
     uint32_t pid;     // STARTED
     int status;       // EXITED: as of waitpid
-    int64_t ended_ns; // EXITED, REFUSED: wall
+    int64_t time_ns;  // STARTED, REFUSED, EXITED: when, wall
     const char *text; // STARTED: the note; REFUSED: why it could not be started; STOPPED: why it is being stopped
 };
 void wire_put_report(struct str *out, enum wire_kind kind, const struct wire_report *report);
