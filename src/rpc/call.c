@@ -199,6 +199,12 @@ void rpc_call_end(struct rpc_call *call, const struct err *err) {
     finish(call, NULL, err);
 }
 
+void rpc_call_end_draining(struct rpc_call *call) {
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    err_fail(&err, ERR_UNAVAILABLE, "SHUTTING_DOWN", "the server is draining, resume from your last token");
+    rpc_call_end(call, &err);
+}
+
 void rpc_call_on_stop(struct rpc_call *call, void (*fn)(void *ctx), void *ctx) {
     call->stop = fn;
     call->stop_ctx = ctx;
@@ -405,13 +411,14 @@ void rpc_calls_post(struct rpc_side *side, int32_t pending_calls) {
 }
 
 void rpc_calls_drain(struct rpc_server *s) {
-    CLEANUP(err_done) struct err err = ERR_INIT;
-    err_fail(&err, ERR_UNAVAILABLE, "SHUTTING_DOWN", "the server is draining, resume from your last token");
     LIST_EACH (node, &s->calls) {
         struct rpc_call *call = CONTAINER_OF(node, struct rpc_call, link);
-        if (call->method != NULL && call->method->kind != RPC_UNARY && !call->status_sent) {
+        bool endless = call->method != NULL && call->method->kind != RPC_UNARY;
+        if (endless && call->state != NULL) {
+            rpc_stream_wake(call); // it ends itself: there may be thousands
+        } else if (endless && !call->status_sent) {
             stop(call);
-            rpc_call_end(call, &err);
+            rpc_call_end_draining(call);
         }
     }
 }

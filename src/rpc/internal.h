@@ -191,7 +191,7 @@ struct rpc_call {
     void (*on_sent)(struct rpc_call *call);
     void (*on_received)(struct rpc_call *call, grpc_byte_buffer *message); // NULL: the client has no more
     struct flow_op *op;
-    void *state;
+    void *state; // of stream.c
     int64_t began_ns;
 };
 
@@ -202,6 +202,7 @@ void rpc_call_on_stop(struct rpc_call *call, void (*stop)(void *ctx), void *ctx)
 void rpc_call_reply(struct rpc_call *call, struct str *take_message);
 // Ends a call with OK (err NULL) or an error. Streams may have one message under way.
 void rpc_call_end(struct rpc_call *call, const struct err *err);
+void rpc_call_end_draining(struct rpc_call *call); // with UNAVAILABLE
 // Streams: sends one message; on_sent follows. more: another one follows at once.
 void rpc_call_send(struct rpc_call *call, grpc_slice take_message, bool more);
 void rpc_call_send_headers(struct rpc_call *call); // on_sent follows
@@ -210,7 +211,7 @@ void rpc_call_receive(struct rpc_call *call);      // on_received follows
 void rpc_call_wait(struct rpc_call *call, struct flow_op *op);
 // The contents of a message as one slice, which the caller unrefs.
 grpc_slice rpc_message_read(grpc_byte_buffer *message);
-void rpc_calls_drain(struct rpc_server *s); // ends every stream
+void rpc_calls_drain(struct rpc_server *s); // ends every stream, in the next turns
 
 // status.c
 // What is sent: a copy cut to what fits into a trailer, and its google.rpc.Status ("" when even that is too long).

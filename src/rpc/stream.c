@@ -63,6 +63,11 @@ static void end(struct writer *w) {
 
 static void serve(struct writer *w) {
     struct rpc_call *call = w->call;
+    if (call->server->draining) {
+        rpc_call_end_draining(call);
+        writer_free(w);
+        return;
+    }
     if (call->sending) {
         return; // its completion comes back here
     }

@@ -238,6 +238,20 @@ def test_W09_cancel_and_deadline_are_seen(daemon, stub):
     until(lambda: info_of(stub).watchers == 0)
 
 
+def test_calls_canceled_while_they_wait(daemon, stub):
+    """The work goes on, the answer goes nowhere."""
+    requests = [service_pb2.SubmitRequest(spec=spec("true"), request_id=f"c{i}") for i in range(200)]
+    for i, request in enumerate(requests):
+        call = stub.Submit.future(request, timeout=20) if i % 2 else stub.SubmitAndWatch(service_pb2.SubmitAndWatchRequest(submit=request), timeout=20)
+        if i % 3:
+            time.sleep(0.001 * (i % 5))
+        call.cancel()
+    for request in requests:
+        submit(stub, request.spec, request_id=request.request_id)
+    until(lambda: info_of(stub).watchers == 0)
+    assert stub.List(service_pb2.ListRequest(), timeout=20).total == len(requests)
+
+
 VANISH = """
 import sys, grpc
 call = grpc.insecure_channel(sys.argv[1]).unary_stream("/trainer.v1.TrainerService/Watch")(b"")
