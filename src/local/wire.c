@@ -140,8 +140,8 @@ bool wire_get_spawn(struct wire_reader *r, struct wire_spawn *ret) {
     s.cwd = wire_get_text(r);
     s.argv = get_texts(r);
     s.env = get_texts(r);
-    if (r->bad || s.attempt == 0 || s.total > WIRE_RANKS_MAX || s.rank >= s.total || s.cwd[0] != '/' ||
-        s.argv[0] == NULL) {
+    if (r->bad || r->p != r->end || s.attempt == 0 || s.total > WIRE_RANKS_MAX || s.rank >= s.total ||
+        s.cwd[0] != '/' || s.argv[0] == NULL) {
         wire_spawn_done(&s);
         return false;
     }
@@ -166,5 +166,5 @@ bool wire_get_report(struct wire_reader *r, enum wire_kind kind, struct wire_rep
     ret->status = (int)wire_get_u32(r);
     ret->time_ns = (int64_t)wire_get_u64(r);
     ret->text = wire_get_text(r);
-    return !r->bad && ret->attempt != 0 && ret->rank < WIRE_RANKS_MAX;
+    return !r->bad && r->p == r->end && ret->attempt != 0 && ret->rank < WIRE_RANKS_MAX;
 }
