@@ -299,6 +299,17 @@ def test_streams_opened_and_reset_at_once(daemon, stub):
     until(lambda: info_of(stub).watchers == 0, 30)
 
 
+def until_ended(call, count):
+    ended = set()
+    for message in call:
+        if message.WhichOneof("message") == "transition" and message.transition.to == job_pb2.Job.SUCCEEDED:
+            ended.add(message.transition.uid)
+            if len(ended) == count:
+                break
+    call.cancel()
+    return ended
+
+
 def test_W08_a_client_that_never_reads_disturbs_nobody(daemon, stub):
     client = RawClient(daemon.address, settings={4: 1000})  # a window of 1,000 bytes, never opened again
     client.call(SERVICE + "Watch", b"")
@@ -309,16 +320,14 @@ def test_W08_a_client_that_never_reads_disturbs_nobody(daemon, stub):
     slow_logs.call(SERVICE + "Logs", logs_pb2.LogsRequest(job=ref(big)).SerializeToString())
     slow_logs.read_until(lambda f: f[0] == DATA)
     before = rss_kib(daemon)
-    got = []
-    reader = threading.Thread(target=lambda: got.extend(watch_all(stub, selector=watch_pb2.JobSelector(label_selector="w08=1"), until_terminal=True)))
+    call = watch_all(stub, selector=watch_pb2.JobSelector(label_selector="w08=1"))
+    next(call)
+    jobs = {submit(stub, spec("true", labels={"w08": "1"})).job.uid for _ in range(40)}
+    ended = set()
+    reader = threading.Thread(target=lambda: ended.update(until_ended(call, len(jobs))))
     reader.start()
-    jobs = [submit(stub, spec("true", labels={"w08": "1"})).job for _ in range(40)]
-    for job in jobs:
-        wait(stub, job)
-    reader.join(30)
-    assert not reader.is_alive()
-    ends = [m for m in got if m.WhichOneof("message") == "transition" and m.transition.to == job_pb2.Job.SUCCEEDED]
-    assert len(ends) + sum(m.snapshot.status.state == job_pb2.Job.SUCCEEDED for m in got) == len(jobs)
+    reader.join(60)
+    assert not reader.is_alive() and ended == jobs
     assert rss_kib(daemon) < before + 30 * 1024
     client.close()
     slow_logs.close()
