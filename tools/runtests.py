@@ -145,20 +145,35 @@ def part_unit(t):
         return name, slug, status, text
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for name, slug, status, text in pool.map(one, programs):
-            counts = CRITERION.search(re.sub(r"\x1b\[[0-9;]*m", "", text))
-            if counts:
-                tested, passing, _, _ = map(int, counts.groups())
-                t.passed += passing
-                t.failed += tested - passing
-                bad = tested - passing
-                if bad or status != 0:
-                    t.failed += 0 if bad else 1
-                    say(f"  FAILED {name}\n{indent(text)}")
-            else:
-                t.check(name, status == 0, text)
+        results = list(pool.map(one, programs))
+
+    def bad(result):
+        return result[2] != 0 or any(leaks.glob(result[1] + ".*"))
+
+    # As with pytest: what fails is run once more, alone, and said.
+    failed = [r for r in results if bad(r)]
+    if 0 < len(failed) <= 3:
+        for name, slug, status, text in failed:
             for report in leaks.glob(slug + ".*"):
-                t.check(f"{name}: sanitizer report", False, report.read_text(errors="replace"))
+                report.unlink()
+            again = one((name, dict(programs)[name]))
+            if not bad(again):
+                say(f"  {name} passed only at the second try:\n{indent(text, 12)}")
+            results[[r[0] for r in results].index(name)] = again
+    for name, slug, status, text in results:
+        counts = CRITERION.search(re.sub(r"\x1b\[[0-9;]*m", "", text))
+        if counts:
+            tested, passing, _, _ = map(int, counts.groups())
+            t.passed += passing
+            t.failed += tested - passing
+            bad = tested - passing
+            if bad or status != 0:
+                t.failed += 0 if bad else 1
+                say(f"  FAILED {name}\n{indent(text)}")
+        else:
+            t.check(name, status == 0, text)
+        for report in leaks.glob(slug + ".*"):
+            t.check(f"{name}: sanitizer report", False, report.read_text(errors="replace"))
 
 
 def venv():

@@ -263,7 +263,6 @@ void api_message_to_json(const ProtobufCMessage *m, struct json_writer *w) {
 
 bool api_wire_to_json(const char *message, const void *data, size_t n, struct str *out, struct err *err) {
     const ProtobufCMessageDescriptor *d = api_find_message(message);
-    CLEANUP(arena_done) struct arena a = {0};
     if (d == NULL) {
         return err_fail(err, ERR_INTERNAL, "NO_SUCH_MESSAGE", "there is no message %s", message);
     }
