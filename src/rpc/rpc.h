@@ -1,7 +1,7 @@
 // The gRPC server: methods, calls, health, reflection; and a small client. The only door to gRPC.
 //
-// The queues' threads sit in grpc_completion_queue_next and post what they get to the loop; the loop owns every call and
-// starts every batch. One file a method or family of methods, each with a `const struct rpc_method`.
+// The queues' threads sit in grpc_completion_queue_next and post what they get to the loop; the loop owns every call
+// and starts every batch. One file a method or family of methods, each with a `const struct rpc_method`.
 #ifndef RPC_RPC_H
 #define RPC_RPC_H
 
