@@ -70,7 +70,7 @@ bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice
     if (c.backend == NULL) {
         unknown_backend(f, spec->backend, err);
     }
-    if (err_set(err)) {
+    if (c.runtime == NULL || c.backend == NULL) {
         return false;
     }
     if (spec->target != NULL && !runtime_has_target(c.runtime, spec->target)) {
