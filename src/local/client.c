@@ -17,8 +17,6 @@
 
 enum { READY_MS = 15000, RECONNECT_MS = 50, RETRY_MS = 2000, READ_BYTES = 64 * 1024 };
 
-extern char **environ;
-
 // ---- Connecting
 
 static int try_connect(const struct local *l) {
