@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 
+#include <assert.h>
+
 bool flow_backend_serves(const struct backend *b, const char *target) {
     for (size_t i = 0; b->ops->targets[i] != NULL; i++) {
         if (str_same(b->ops->targets[i], target)) {
@@ -52,6 +54,7 @@ static void unknown_runtime(struct flow *f, const char *name, struct err *err) {
 static void unknown_backend(struct flow *f, const char *name, struct err *err) {
     CLEANUP(str_done) struct str known = STR_INIT;
     for (size_t i = 0; i < f->backend_count; i++) {
+        assert(f->backends[i] != NULL);
         str_printf(&known, "%s%s", i == 0 ? "" : ", ", f->backends[i]->name);
     }
     err_violate(err, "backend", "unknown backend \"%.64s\" (there are: %s)", name, str_text(&known));
