@@ -27,8 +27,7 @@ static bool is_free(int32_t port) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_ANY)};
-    int on = 1; // as a rendezvous does it: a port that was just given up can be taken again
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    // Without SO_REUSEADDR: not every framework sets it, and a port that rests in TIME_WAIT would fail it.
     bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
     if (fd >= 0) {
         close(fd);

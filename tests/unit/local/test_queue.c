@@ -252,6 +252,39 @@ Test(queue, a_port_that_somebody_else_has_is_not_given) {
     driver_close(&d);
 }
 
+static int port_socket(uint16_t port, struct sockaddr_in *at) {
+    int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *at =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return fd;
+}
+
+Test(queue, a_port_that_rests_is_not_given) {
+    struct driver d;
+    driver_prepare(&d);
+    d.options.port_first = 21510;
+    d.options.port_last = 21511;
+    driver_attach(&d);
+    driver_begin(&d);
+    struct sockaddr_in at;
+    int server = port_socket(21510, &at);
+    cr_assert_eq(bind(server, (const struct sockaddr *)&at, sizeof at), 0);
+    cr_assert_eq(listen(server, 1), 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(connect(client, (const struct sockaddr *)&at, sizeof at), 0);
+    int accepted = accept(server, NULL, NULL);
+    close(accepted); // the side that closes first has the port in TIME_WAIT
+    close(client);
+    close(server);
+    for (int i = 0; i < 4; i++) {
+        submit(&d, i, with_ports("test $MASTER_PORT = 21511", 1, 1));
+        cr_assert_eq(wait_end(&d, i)->state, JOB_SUCCEEDED);
+    }
+    driver_close(&d);
+}
+
 static bool all_ended(struct driver *d, const void *ctx) {
     const size_t *n = ctx;
     size_t ended = 0;
