@@ -112,7 +112,7 @@ void run_on_listed(struct run *r) {
         run_stop(r, r->then, r->local->options.grace_ms, "");
     } else if (r->state == RUN_BACKOFF && !loop_timer_active(&r->backoff)) {
         run_start(r);
-    } else if (r->state == RUN_DONE && !r->gone && !r->seen) {
+    } else if (r->state == RUN_DONE && r->holds_slots && (r->gone || !r->seen)) {
         run_on_gone(r);
         return;
     }

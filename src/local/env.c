@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 // Adds what a name in a template stands for; false: it is not ours, and stays as it is.
 static bool add_named(const struct run *r, const char *name, size_t n, struct str *out) {
@@ -157,9 +156,6 @@ static void put_note(const struct run *r, const struct plan_process *p, struct s
 bool env_put_spawn(const struct run *r, const struct plan_process *p, struct str *out) {
     CLEANUP(mem_free_ptr) char *own = mem_printf("%s/%s", r->local->work_dir, r->uid);
     size_t mark;
-    if (p->working_dir == NULL) {
-        (void)mkdir(own, 0700); // if it cannot be made, the start says so
-    }
     wire_begin(out, WIRE_SPAWN, &mark);
     wire_text(out, r->uid);
     wire_u32(out, (uint32_t)r->attempt);
@@ -170,6 +166,7 @@ bool env_put_spawn(const struct run *r, const struct plan_process *p, struct str
     put_note(r, p, out);
     wire_u64(out, (uint64_t)r->local->options.log_cap_bytes);
     wire_text(out, p->working_dir != NULL ? p->working_dir : own);
+    wire_u32(out, p->working_dir == NULL);
     put_argv(r, p, out);
     put_env(r, p, out);
     return wire_end(out, mark);

@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ void run_fact(struct run *r, enum job_state state, enum job_reason reason, const
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
+    message[str_utf8_valid(message, strlen(message))] = '\0'; // it may have been cut within a character
     bool out = state != JOB_PENDING && state != JOB_SUSPENDED;
     bool now = !out || state == JOB_STARTING;
     const struct backend_fact fact = {.uid = r->uid,

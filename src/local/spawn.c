@@ -116,11 +116,22 @@ static char *explain(const struct wire_spawn *spawn, int number) {
     return mem_printf("program %s cannot be started: %s", spawn->argv[0], why);
 }
 
-bool spawn_process(const struct wire_spawn *spawn, const struct rlimit *files, pid_t *ret_pid, int *ret_pipe,
-                   char **ret_why) {
+static bool has_directory(const struct wire_spawn *spawn, char **ret_why) {
     struct stat st;
+    if (spawn->make_cwd != 0 && mkdir(spawn->cwd, 0700) != 0 && errno != EEXIST) {
+        *ret_why = mem_printf("working directory %s cannot be made: %s", spawn->cwd, strerror(errno));
+        return false;
+    }
     if (stat(spawn->cwd, &st) != 0 || !S_ISDIR(st.st_mode)) {
         *ret_why = mem_printf("working directory %s does not exist", spawn->cwd);
+        return false;
+    }
+    return true;
+}
+
+bool spawn_process(const struct wire_spawn *spawn, const struct rlimit *files, pid_t *ret_pid, int *ret_pipe,
+                   char **ret_why) {
+    if (!has_directory(spawn, ret_why)) {
         return false;
     }
     CLEANUP(mem_free_ptr) char *path = find_program(spawn, ret_why);

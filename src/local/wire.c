@@ -138,6 +138,7 @@ bool wire_get_spawn(struct wire_reader *r, struct wire_spawn *ret) {
     s.note = wire_get_text(r);
     s.log_cap = wire_get_u64(r);
     s.cwd = wire_get_text(r);
+    s.make_cwd = wire_get_u32(r);
     s.argv = get_texts(r);
     s.env = get_texts(r);
     if (r->bad || r->p != r->end || s.attempt == 0 || s.total > WIRE_RANKS_MAX || s.rank >= s.total ||

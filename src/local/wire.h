@@ -57,7 +57,8 @@ struct wire_spawn {
     uint32_t index;
     const char *note; // the daemon's own; comes back with STARTED
     uint64_t log_cap;
-    const char *cwd; // absolute
+    const char *cwd;   // absolute
+    uint32_t make_cwd; // 1: it is made when it is not there
     const char **argv, **env;
 };
 // The texts stay in the frame. false: bad, and nothing needs wire_spawn_done.

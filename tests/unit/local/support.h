@@ -31,7 +31,7 @@ struct seen_fact {
     char uid[33];
     enum job_state state;
     enum job_reason reason;
-    char message[512];
+    char message[1100];
     int32_t attempt, restarts;
     struct job_exit exit; // role is kept below
     char exit_role[64];

@@ -65,6 +65,41 @@ Test(run, failures_say_why) {
     driver_close(&d);
 }
 
+Test(run, a_message_is_cut_between_characters) {
+    struct driver d;
+    driver_open(&d);
+    for (int n = 0; n < 3; n++) {
+        CLEANUP(str_done) struct str program = STR_INIT;
+        str_printf(&program, "%.*s", n, "xxx");
+        for (int i = 0; i < 600; i++) {
+            str_add(&program, "\xc3\xa4");
+        }
+        struct backend_plan *p = plan_new();
+        plan_add(p, "worker", (const char *const[]){program.data, NULL});
+        submit(&d, n, p);
+        const struct seen_fact *f = wait_end(&d, n);
+        cr_assert_eq(f->reason, REASON_SPAWN_FAILED);
+        cr_assert_eq(str_utf8_valid(f->message, strlen(f->message)), strlen(f->message));
+    }
+    driver_close(&d);
+}
+
+Test(run, the_other_ranks_of_one_that_cannot_start_are_stopped) {
+    struct driver d;
+    driver_open(&d);
+    struct backend_plan *p = plan_new();
+    plan_sh(p, "sleep 4716");
+    plan_add(p, "worker", (const char *const[]){"/nowhere/x", NULL});
+    plan_sh(p, "sleep 4716");
+    submit(&d, 1, p);
+    const struct seen_fact *f = wait_end(&d, 1);
+    cr_assert_eq(f->reason, REASON_SPAWN_FAILED);
+    cr_assert_eq(f->exit.rank, 1);
+    cr_assert_eq(count_processes("4716"), 0);
+    cr_assert_eq(count_facts(&d, 1, JOB_RUNNING), 0);
+    driver_close(&d);
+}
+
 Test(run, a_script_without_a_first_line_is_explained) {
     struct driver d;
     driver_open(&d);

@@ -85,6 +85,7 @@ static void say_spawn(struct peer *p, const char *uid, uint32_t attempt, uint32_
     wire_text(&s, "the note");
     wire_u64(&s, 1 << 20);
     wire_text(&s, "/tmp");
+    wire_u32(&s, 0);
     wire_u32(&s, 3);
     for (size_t i = 0; i < 3; i++) {
         wire_text(&s, argv[i]);
@@ -111,6 +112,17 @@ static void say_short(struct peer *p, enum wire_kind kind, const char *uid, uint
     say(p, &s);
 }
 
+static void wait_text(const char *path, const char *expected) {
+    for (int i = 0; i < WAIT_MS; i++) {
+        CLEANUP(mem_free_ptr) char *text = file_text(path);
+        if (strcmp(text, expected) == 0) {
+            return;
+        }
+        usleep(1000);
+    }
+    cr_assert(false, "%s does not become %s", path, expected);
+}
+
 // A supervisor without a daemon.
 static void begin(struct driver *d, struct peer *p) {
     driver_open(d);
@@ -131,6 +143,7 @@ Test(supervisor, a_repeated_spawn_runs_once) {
     say_spawn(&p, "a", 1, 0, 1, script);
     struct heard again = expect(&p, WIRE_STARTED);
     cr_assert_eq(again.pid, first.pid);
+    wait_text(ran, "x\n");
     say_short(&p, WIRE_STOP, "a", 1, "because");
     struct heard exit = expect(&p, WIRE_EXITED);
     cr_assert_eq(exit.status, SIGKILL);

@@ -17,6 +17,7 @@ static void put_spawn(struct str *out, const struct wire_spawn *s, uint32_t argc
     wire_text(out, s->note);
     wire_u64(out, s->log_cap);
     wire_text(out, s->cwd);
+    wire_u32(out, s->make_cwd);
     wire_u32(out, argc);
     for (const char **p = s->argv; *p != NULL; p++) {
         wire_text(out, *p);
@@ -39,6 +40,7 @@ static const struct wire_spawn good = {.uid = "0123abc",
                                        .note = "1,2;0",
                                        .log_cap = UINT64_C(1) << 40,
                                        .cwd = "/x",
+                                       .make_cwd = 1,
                                        .argv = argv,
                                        .env = env};
 
@@ -66,6 +68,7 @@ Test(wire, a_spawn_comes_out_as_it_went_in) {
     cr_assert_str_eq(got.role, "worker");
     cr_assert_str_eq(got.note, "1,2;0");
     cr_assert_str_eq(got.cwd, "/x");
+    cr_assert_eq(got.make_cwd, 1);
     cr_assert_str_eq(got.argv[2], "");
     cr_assert_null(got.argv[3]);
     cr_assert_str_eq(got.env[1], "B=");
