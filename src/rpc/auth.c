@@ -21,8 +21,13 @@ static bool is_bearer(const char *value, size_t n, const char *token) {
     return id_equal_secret(given, token);
 }
 
+// Probes cannot send a token, and learn no more than whether the server serves.
+static bool is_open_to_all(const struct rpc_method *method) {
+    return method == &rpc_method_health_check || method == &rpc_method_health_watch;
+}
+
 bool rpc_authenticate(const struct rpc_call *call, struct err *err) {
-    if (call->side->local) {
+    if (call->side->local || is_open_to_all(call->method)) {
         return true;
     }
     bool found = false;
@@ -37,7 +42,6 @@ bool rpc_authenticate(const struct rpc_call *call, struct err *err) {
         }
     }
     return err_fail(err, ERR_UNAUTHENTICATED, found ? "WRONG_TOKEN" : "TOKEN_REQUIRED",
-                    "%s: over TCP send \"authorization: Bearer TOKEN\" with the content of the file \"token\" in the "
-                    "server's state directory, or use its unix socket",
+                    "%s: send the bearer token of STATE_DIR/token in the authorization metadata",
                     found ? "the token is not the server's" : "a token is required");
 }

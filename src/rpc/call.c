@@ -290,7 +290,7 @@ static bool admit(const struct rpc_call *call, struct err *err) {
     }
     if (call->method == NULL) {
         char *method = grpc_slice_to_c_string(call->details.method);
-        err_fail(err, ERR_UNIMPLEMENTED, "UNKNOWN_METHOD", "there is no method %.200s; this server has %s", method,
+        err_fail(err, ERR_UNIMPLEMENTED, "UNKNOWN_METHOD", "unknown method %.200s; this server has %s", method,
                  "trainer.v1.TrainerService, grpc.health.v1.Health and grpc.reflection.v1.ServerReflection");
         gpr_free(method);
         return false;

@@ -45,6 +45,7 @@ static void apply_limit(struct logs *l, struct backend_log_item *item) {
 
 static enum rpc_source_result give(struct logs *l, struct str *take, grpc_slice *ret) {
     *ret = rpc_slice_take(take);
+    l->heartbeat_due = false; // there was no silence
     loop_timer_start(&l->heartbeat, HEARTBEAT_MS);
     return RPC_SOURCE_MESSAGE;
 }
@@ -69,7 +70,6 @@ static enum rpc_source_result logs_next(void *ctx, grpc_slice *ret, struct err *
         break;
     }
     if (l->heartbeat_due) {
-        l->heartbeat_due = false;
         api_encode_log_heartbeat(&out);
         return give(l, &out, ret);
     }

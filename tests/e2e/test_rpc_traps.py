@@ -66,7 +66,7 @@ def test_unknown_methods_are_answered(daemon, path):
     for _ in range(60):  # more than there are slots
         error = failed(call, b"", timeout=10)
         assert error.code() == grpc.StatusCode.UNIMPLEMENTED
-        assert path in error.details()
+        assert "unknown method " + path in error.details()
         assert reason(error) == "UNKNOWN_METHOD"
 
 
@@ -105,9 +105,19 @@ def test_a_call_that_sends_no_message_and_goes(daemon, stub):
 
 
 def test_requests_too_large(daemon, stub):
-    error = failed(daemon.channel().unary_unary(SERVICE + "Submit"), b"\n" * (5 << 20), timeout=20)
-    assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert info_of(stub).version
+    """The call fails, and its connection goes on with what else is on it."""
+    channel = daemon.channel(options=[("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)])
+    states = []
+    watching = channel.unary_stream(SERVICE + "Watch")(watch_pb2.WatchRequest(skip_snapshot=True).SerializeToString())
+    watching.initial_metadata()
+    channel.subscribe(states.append)
+    for _ in range(3):
+        error = failed(channel.unary_unary(SERVICE + "Submit"), b"\n" * (5 << 20), timeout=20)
+        assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert channel.unary_unary(SERVICE + "GetServerInfo")(b"", timeout=10)
+    assert watching.is_active() and info_of(stub).watchers == 1
+    assert set(states) <= {grpc.ChannelConnectivity.READY}
+    watching.cancel()
 
 
 def test_compressed_requests_are_never_inflated(daemon, stub):
@@ -190,16 +200,27 @@ def test_tcp_needs_the_token(daemon, metadata, code, why):
         return
     error = failed(call, b"", timeout=10, metadata=metadata)
     assert error.code() == code and reason(error) == why
-    assert "state directory" in error.details() and daemon.token not in error.details()
+    assert "send the bearer token of STATE_DIR/token in the authorization metadata" in error.details()
+    assert daemon.token not in error.details()
 
 
 def test_every_method_needs_the_token(daemon):
     channel = daemon.channel(daemon.tcp)
     names = [SERVICE + m.name for m in service_pb2.DESCRIPTOR.services_by_name["TrainerService"].methods]
-    for path in [*names, "/grpc.health.v1.Health/Check", "/nothing/Here"]:
+    for path in [*names, "/grpc.health.v1.Health/List", "/nothing/Here"]:
         assert failed(channel.unary_unary(path), b"", timeout=10).code() == grpc.StatusCode.UNAUTHENTICATED
     stream = channel.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
     assert failed(list, stream(iter([b""]), timeout=10)).code() == grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_probes_need_no_token(daemon):
+    stub = health_pb2_grpc.HealthStub(daemon.channel(daemon.tcp))
+    request = health_pb2.HealthCheckRequest(service="trainer.v1.TrainerService")
+    for metadata in [[], [("authorization", "Bearer wrong")]]:
+        assert stub.Check(request, timeout=10, metadata=metadata).status == health_pb2.HealthCheckResponse.SERVING
+        call = stub.Watch(request, timeout=20, metadata=metadata)
+        assert next(call).status == health_pb2.HealthCheckResponse.SERVING
+        call.cancel()
 
 
 # ---- Streams ------------------------------------------------------------------------------------------------------
@@ -334,6 +355,38 @@ def test_W08_a_client_that_never_reads_disturbs_nobody(daemon, stub):
     until(lambda: info_of(stub).watchers == 0)
 
 
+# ---- Two daemons, and what a crash leaves ------------------------------------------------------------------------
+
+
+def test_a_second_daemon_on_the_same_state_directory(make_daemon, tmp_path):
+    first = make_daemon("shared")
+    stub = first.stub()
+    job = submit(stub, spec("true")).job
+    second = make_daemon("shared", start=False)
+    second.allowed_exits = {1}
+    with pytest.raises(RuntimeError) as info:
+        second.start()
+    assert str(tmp_path / "shared") in str(info.value).split("ended with", 1)[1]
+    assert second.process.wait(20) == 1
+    assert first.process.poll() is None
+    assert wait(stub, job).state == job_pb2.Job.SUCCEEDED
+    assert info_of(first.stub()).version, "new clients still find the first"
+
+
+def test_a_stale_socket_of_a_killed_daemon(make_daemon):
+    daemon = make_daemon()
+    path = daemon.state_dir / "trainerd.sock"
+    job = submit(daemon.stub(), spec("sleep 600")).job
+    daemon.kill()
+    assert path.exists(), "nobody removed it"
+    daemon.start()
+    assert path.stat().st_mode & 0o777 == 0o600
+    stub = daemon.stub()
+    assert stub.Get(service_pb2.GetRequest(job=ref(job)), timeout=20).uid == job.uid
+    stub.Cancel(service_pb2.CancelRequest(job=ref(job)), timeout=20)
+    assert wait(stub, job).state == job_pb2.Job.CANCELED
+
+
 # ---- Connections' manners -----------------------------------------------------------------------------------------
 
 
@@ -406,6 +459,21 @@ def test_reflection_answers_in_order(daemon):
     assert answers[1].file_descriptor_response.file_descriptor_proto
     assert answers[2].error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
     assert answers[3].file_descriptor_response.file_descriptor_proto
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha"])
+def test_reflection_lists_every_service(daemon, version):
+    call = daemon.channel().stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+    request = reflection_pb2.ServerReflectionRequest(list_services="*").SerializeToString()
+    answers = [reflection_pb2.ServerReflectionResponse.FromString(a) for a in call(iter([request] * 3), timeout=20)]
+    assert len(answers) == 3
+    for answer in answers:
+        assert sorted(s.name for s in answer.list_services_response.service) == [
+            "grpc.health.v1.Health",
+            "grpc.reflection.v1.ServerReflection",
+            "grpc.reflection.v1alpha.ServerReflection",
+            "trainer.v1.TrainerService",
+        ]
 
 
 def test_reflection_resolves_everything(daemon):

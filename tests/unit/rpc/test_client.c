@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 static const char check[] = "/grpc.health.v1.Health/Check", watch[] = "/grpc.health.v1.Health/Watch";
+static const char info[] = "/trainer.v1.TrainerService/GetServerInfo";
 
 Test(client, calls_over_both_sides) {
     struct server_thread t = {0};
@@ -32,9 +33,9 @@ Test(client, errors_have_their_details) {
         {"/a.B/C", "", false, NULL, ERR_UNIMPLEMENTED, "/a.B/C"},
         {"/trainer.v1.TrainerService/Scale", "", false, NULL, ERR_UNIMPLEMENTED, "Scale"},
         {check, "\n\003abc", false, NULL, ERR_NOT_FOUND, "abc"},
-        {check, "", true, NULL, ERR_UNAUTHENTICATED, "state directory"},
-        {check, "", true, "another", ERR_UNAUTHENTICATED, "not the server's"},
-        {check, "", true, "", ERR_UNAUTHENTICATED, "not the server's"},
+        {info, "", true, NULL, ERR_UNAUTHENTICATED, "STATE_DIR/token"},
+        {info, "", true, "another", ERR_UNAUTHENTICATED, "not the server's"},
+        {info, "", true, "", ERR_UNAUTHENTICATED, "not the server's"},
     };
     struct server_thread t = {0};
     cr_assert(server_start(&t));
