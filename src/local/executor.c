@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_MAX = 1024, ROLES_MAX = 32 };
@@ -301,26 +302,34 @@ static const struct backend_ops ops = {
     .free = op_free,
 };
 
+// The directory by its one true name: it marks processes, so every daemon must spell it alike.
+static bool make_directories(struct local *l, const char *state_dir, struct err *err) {
+    if (!fd_make_dirs(state_dir, 0700, err)) {
+        return false;
+    }
+    char *real = realpath(state_dir, NULL);
+    l->options.state_dir = real != NULL ? mem_strdup(real) : mem_strdup(state_dir);
+    free(real);
+    l->logs_dir = mem_printf("%s/logs", l->options.state_dir);
+    l->work_dir = mem_printf("%s/work", l->options.state_dir);
+    return fd_make_dirs(l->logs_dir, 0700, err) && fd_make_dirs(l->work_dir, 0700, err);
+}
+
 bool local_backend_new(const struct local_options *options, struct loop *loop, struct backend **ret, struct err *err) {
     struct local *l = NEW(struct local);
     l->base = (struct backend){.name = mem_strdup(options->name), .ops = &ops};
     l->loop = loop;
     l->options = *options;
-    l->options.state_dir = mem_strdup(options->state_dir);
+    l->options.state_dir = NULL;
     l->options.supervisor_path = mem_strdup(options->supervisor_path);
-    l->logs_dir = mem_printf("%s/logs", options->state_dir);
-    l->work_dir = mem_printf("%s/work", options->state_dir);
-    ports_init(l);
-    uint32_t start; // daemons of other users, and the one before this, leave each other's ports alone
-    id_random(&start, sizeof start);
-    l->port_next = (int32_t)(start % (uint32_t)(options->port_last - options->port_first + 1));
     l->fd = l->inotify = -1;
     list_init(&l->runs);
     list_init(&l->queue);
     loop_task_init(&l->kick, queue_kick, l);
     loop_timer_init(&l->say_queue, loop, "queue positions", queue_kick, l);
+    ports_init(l);
     slots_init(l);
-    if (!fd_make_dirs(l->logs_dir, 0700, err) || !fd_make_dirs(l->work_dir, 0700, err) || !client_connect(l, err)) {
+    if (!make_directories(l, options->state_dir, err) || !client_connect(l, err)) {
         op_free(&l->base);
         return false;
     }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,50 +12,73 @@ enum { CURSORS_MAX = 20000 };
 
 struct found {
     uint32_t attempt, rank;
+    bool is_segment; // else the index
+    uint64_t start;  // of the segment
 };
 
-static int by_place(const void *a, const void *b) {
-    const struct found *x = a;
-    const struct found *y = b;
+struct listing {
+    struct found *items;
+    size_t count, cap;
+};
+
+static int compare_logs(const struct found *x, const struct found *y) {
     if (x->attempt != y->attempt) {
         return x->attempt < y->attempt ? -1 : 1;
     }
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-// Every ATTEMPT.RANK.idx, in order.
-static struct found *list_logs(const char *path, size_t *ret_count) {
+static int by_place(const void *a, const void *b) {
+    const struct found *x = a;
+    const struct found *y = b;
+    int order = compare_logs(x, y);
+    if (order != 0 || x->is_segment != y->is_segment) {
+        return order != 0 ? order : x->is_segment ? 1 : -1;
+    }
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool read_name(const char *name, struct found *ret) {
+    int end = 0;
+    *ret = (struct found){0};
+    if (sscanf(name, "%u.%u.idx%n", &ret->attempt, &ret->rank, &end) == 2 && end != 0) {
+        return name[end] == '\0';
+    }
+    ret->is_segment = true;
+    return sscanf(name, "%u.%u.%20" SCNu64 ".log%n", &ret->attempt, &ret->rank, &ret->start, &end) == 3 && end != 0 &&
+           name[end] == '\0';
+}
+
+// Every file of every log, in order.
+static void list_files(const char *path, struct listing *ret) {
     DIR *dir = opendir(path);
-    struct found *out = NULL;
-    size_t n = 0;
-    size_t cap = 0;
     const struct dirent *e;
+    struct found f;
+    *ret = (struct listing){0};
     while (dir != NULL && (e = readdir(dir)) != NULL) {
-        struct found f;
-        int end = 0;
-        if (sscanf(e->d_name, "%u.%u.idx%n", &f.attempt, &f.rank, &end) != 2 || end == 0 || e->d_name[end] != '\0') {
+        if (!read_name(e->d_name, &f)) {
             continue;
         }
-        if (n == cap) {
-            cap = cap * 2 + 16;
-            out = mem_realloc_array(out, cap, sizeof *out);
+        if (ret->count == ret->cap) {
+            ret->cap = ret->cap * 2 + 16;
+            ret->items = mem_realloc_array(ret->items, ret->cap, sizeof *ret->items);
         }
-        out[n++] = f;
+        ret->items[ret->count++] = f;
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    if (n != 0) {
-        qsort(out, n, sizeof *out, by_place);
+    if (ret->count != 0) {
+        qsort(ret->items, ret->count, sizeof *ret->items, by_place);
     }
-    *ret_count = n;
-    return out;
 }
 
 uint32_t logs_newest_attempt(const char *path) {
-    size_t n = 0;
-    CLEANUP(mem_free_ptr) struct found *found = list_logs(path, &n);
-    return n != 0 ? found[n - 1].attempt : 0;
+    struct listing all;
+    list_files(path, &all);
+    uint32_t newest = all.count != 0 ? all.items[all.count - 1].attempt : 0;
+    mem_free(all.items);
+    return newest;
 }
 
 // Where a reader begins in a log that was there when it came.
@@ -102,12 +126,11 @@ static void add_cursor(struct backend_log *r, size_t at, const struct found *f) 
     struct cursor *c = NEW(struct cursor);
     c->attempt = f->attempt;
     c->rank = f->rank;
+    c->stale = c->stale_segments = true;
     if (!log_view_open(&c->view, r->path, f->attempt, f->rank, c->role, &c->index) || !wanted(r, c)) {
         free_cursor(c);
         return;
     }
-    log_view_refresh(&c->view, true);
-    place_cursor(r, c);
     r->cursors = mem_realloc_array(r->cursors, r->count + 1, sizeof(struct cursor *));
     for (size_t i = r->count; i > at; i--) {
         r->cursors[i] = r->cursors[i - 1];
@@ -117,25 +140,28 @@ static void add_cursor(struct backend_log *r, size_t at, const struct found *f) 
 }
 
 static void add_new_logs(struct backend_log *r) {
-    size_t n = 0;
+    struct listing all;
     size_t at = 0;
-    CLEANUP(mem_free_ptr) struct found *found = list_logs(r->path, &n);
-    for (size_t i = 0; i < n && r->count < CURSORS_MAX; i++) {
-        if (found[i].attempt < r->attempt_from || found[i].attempt > r->attempt_to) {
+    list_files(r->path, &all);
+    for (size_t i = 0; i < all.count && r->count < CURSORS_MAX; i++) {
+        const struct found *f = &all.items[i];
+        int order = 1;
+        if (f->is_segment || f->attempt < r->attempt_from || f->attempt > r->attempt_to) {
             continue;
         }
-        struct found have = {0};
         while (at < r->count) {
-            have = (struct found){r->cursors[at]->attempt, r->cursors[at]->rank};
-            if (by_place(&have, &found[i]) >= 0) {
+            const struct found have = {.attempt = r->cursors[at]->attempt, .rank = r->cursors[at]->rank};
+            order = compare_logs(&have, f);
+            if (order >= 0) {
                 break;
             }
             at++;
         }
-        if (at == r->count || by_place(&have, &found[i]) != 0) {
-            add_cursor(r, at, &found[i]);
+        if (at == r->count || order != 0) {
+            add_cursor(r, at, f);
         }
     }
+    mem_free(all.items);
     // An attempt begins when the one before it is over: that one's files say so now.
     bool later = r->count != 0 && r->cursors[0]->attempt != r->cursors[r->count - 1]->attempt;
     for (size_t i = 0; later && i < r->count; i++) {
@@ -143,16 +169,60 @@ static void add_new_logs(struct backend_log *r) {
     }
 }
 
+// ---- What was written since
+
+// The indexes first, then one look at the directory for all, then the sizes: see logview.h.
+static bool read_indexes(const struct backend_log *r) {
+    bool list = false;
+    for (size_t i = 0; i < r->count; i++) {
+        struct cursor *c = r->cursors[i];
+        c->stale = c->stale || r->terminal;
+        bool ended = c->stale && log_view_read_index(&c->view);
+        c->stale_segments = c->stale_segments || ended || r->terminal;
+        list = list || c->stale_segments;
+    }
+    return list;
+}
+
+// The segments of one log; *at moves on in the listing, as the cursors do.
+static void give_segments(struct cursor *c, const struct listing *all, size_t *at) {
+    uint64_t starts[LOG_SEGMENTS_MAX * 2];
+    size_t n = 0;
+    const struct found key = {.attempt = c->attempt, .rank = c->rank};
+    while (*at < all->count && compare_logs(&all->items[*at], &key) < 0) {
+        (*at)++;
+    }
+    for (size_t i = *at; i < all->count && compare_logs(&all->items[i], &key) == 0; i++) {
+        if (all->items[i].is_segment && n < ARRAY_LEN(starts)) {
+            starts[n++] = all->items[i].start;
+        }
+    }
+    log_view_set_segments(&c->view, starts, n);
+}
+
 void logs_refresh(struct backend_log *r) {
+    struct listing all = {0};
+    size_t at = 0;
     if (r->new_logs) {
         r->new_logs = false;
         add_new_logs(r);
     }
+    if (read_indexes(r)) {
+        list_files(r->path, &all);
+    }
     for (size_t i = 0; i < r->count; i++) {
         struct cursor *c = r->cursors[i];
-        if (c->stale || r->terminal) {
-            log_view_refresh(&c->view, c->stale_segments || r->terminal);
-            c->stale = c->stale_segments = c->held = false;
+        if (c->stale_segments) {
+            give_segments(c, &all, &at);
+        } else if (c->stale) {
+            log_view_measure(&c->view);
         }
+        if (!c->placed) {
+            c->placed = true;
+            place_cursor(r, c);
+        }
+        c->held = c->held && !c->stale;
+        c->stale = c->stale_segments = false;
     }
+    mem_free(all.items);
 }

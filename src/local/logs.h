@@ -12,6 +12,7 @@ struct cursor {
     char role[LOG_ROLE_MAX + 1];
     uint64_t offset;
     bool announced;
+    bool placed;                // it is known where to begin
     bool stale, stale_segments; // its files have changed since they were looked at
     bool held;                  // what it has is no whole line yet, and nobody gave up on the rest
 };

@@ -55,10 +55,10 @@ void log_view_close(struct log_view *v) {
 
 // ---- What is there
 
-static int by_start(const void *a, const void *b) {
-    const struct log_segment *x = a;
-    const struct log_segment *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
 static char *segment_path(const struct log_view *v, uint64_t start) {
@@ -71,26 +71,49 @@ static void measure(const struct log_view *v, struct log_segment *s) {
     s->size = stat(path, &st) == 0 ? (uint64_t)st.st_size : s->size;
 }
 
-static void list_segments(struct log_view *v) {
+static void move_end(struct log_view *v) {
+    uint64_t end = v->whole; // the last bytes may have found no room on the disk
+    if (v->segment_count != 0) {
+        const struct log_segment *last = &v->segments[v->segment_count - 1];
+        end = last->start + last->size > end ? last->start + last->size : end;
+    }
+    v->end = end > v->end ? end : v->end;
+}
+
+void log_view_measure(struct log_view *v) {
+    if (v->segment_count != 0) {
+        measure(v, &v->segments[v->segment_count - 1]);
+    }
+    move_end(v);
+}
+
+void log_view_set_segments(struct log_view *v, const uint64_t *starts, size_t count) {
+    v->segment_count = count < ARRAY_LEN(v->segments) ? count : ARRAY_LEN(v->segments);
+    for (size_t i = 0; i < v->segment_count; i++) {
+        v->segments[i] = (struct log_segment){.start = starts[i]};
+        measure(v, &v->segments[i]);
+    }
+    move_end(v);
+}
+
+void log_view_list(struct log_view *v) {
     DIR *dir = opendir(v->directory);
     const struct dirent *e;
+    uint64_t starts[ARRAY_LEN(v->segments)];
+    size_t count = 0;
     size_t n = strlen(v->prefix);
-    v->segment_count = 0;
     while (dir != NULL && (e = readdir(dir)) != NULL) {
-        uint64_t start;
         int end = 0;
-        if (strncmp(e->d_name, v->prefix, n) == 0 && sscanf(e->d_name + n, ".%20" SCNu64 ".log%n", &start, &end) == 1 &&
-            end != 0 && v->segment_count < ARRAY_LEN(v->segments)) {
-            v->segments[v->segment_count++] = (struct log_segment){.start = start};
+        if (strncmp(e->d_name, v->prefix, n) == 0 && count < ARRAY_LEN(starts) &&
+            sscanf(e->d_name + n, ".%20" SCNu64 ".log%n", &starts[count], &end) == 1 && end != 0) {
+            count++;
         }
     }
     if (dir != NULL) {
         closedir(dir);
     }
-    qsort(v->segments, v->segment_count, sizeof v->segments[0], by_start);
-    for (size_t i = 0; i < v->segment_count; i++) {
-        measure(v, &v->segments[i]);
-    }
+    qsort(starts, count, sizeof starts[0], by_number);
+    log_view_set_segments(v, starts, count);
 }
 
 static void add_record(struct log_view *v, struct log_record r) {
@@ -101,46 +124,28 @@ static void add_record(struct log_view *v, struct log_record r) {
     v->records[v->record_count++] = r;
 }
 
-// Sets ret_end to the whole length when the log says that it is over.
-static void read_index(struct log_view *v, uint64_t *ret_end) {
+bool log_view_read_index(struct log_view *v) {
     struct log_record r[RECORDS_A_READ];
+    struct stat st;
     ssize_t n;
+    if (v->ended) {
+        return false;
+    }
+    if (fstat(v->index_fd, &st) == 0 && st.st_nlink == 0) {
+        (void)open_index(v); // a shorter one has taken its place
+    }
     do {
         n = pread(v->index_fd, r, sizeof r, (off_t)(LOG_HEAD_BYTES + v->record_count * sizeof r[0]));
         for (size_t i = 0; n > 0 && i < (size_t)n / sizeof r[0]; i++) {
             if ((r[i].offset & LOG_END_BIT) != 0) {
                 v->ended = true;
-                *ret_end = r[i].offset & ~LOG_END_BIT;
-                return;
+                v->whole = r[i].offset & ~LOG_END_BIT;
+                return true;
             }
             add_record(v, r[i]);
         }
     } while (n == (ssize_t)sizeof r);
-}
-
-void log_view_refresh(struct log_view *v, bool segments_too) {
-    struct stat st;
-    uint64_t whole = 0;
-    if (v->ended && !segments_too) {
-        return;
-    }
-    if (fstat(v->index_fd, &st) == 0 && st.st_nlink == 0) {
-        (void)open_index(v); // a shorter one has taken its place
-    }
-    if (!v->ended) {
-        read_index(v, &whole); // before the sizes: when it says that this is the end, they are final
-        segments_too = segments_too || v->ended;
-    }
-    if (segments_too) {
-        list_segments(v);
-    } else if (v->segment_count != 0) {
-        measure(v, &v->segments[v->segment_count - 1]);
-    }
-    if (v->segment_count != 0) {
-        const struct log_segment *last = &v->segments[v->segment_count - 1];
-        v->end = last->start + last->size > v->end ? last->start + last->size : v->end;
-    }
-    v->end = whole > v->end ? whole : v->end; // the last bytes may have found no room on the disk
+    return false;
 }
 
 // Index of the segment that begins at or before offset; segment_count when there is none.
@@ -174,7 +179,7 @@ size_t log_view_read(struct log_view *v, uint64_t offset, char *out, size_t max)
             break;
         }
         if (!open_segment(v, v->segments[i].start)) {
-            list_segments(v); // it went just now, and is a gap
+            log_view_list(v); // it went just now, and is a gap
             break;
         }
         uint64_t known = v->segments[i].start + v->segments[i].size - at; // what came since is not indexed yet

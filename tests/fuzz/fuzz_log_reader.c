@@ -79,11 +79,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         write_file(names[i], "", 0, body + index_size, rest - index_size);
     }
     assert(log_view_open(&v, directory(), 1, 0, role, &index));
-    log_view_refresh(&v, true);
+    (void)log_view_read_index(&v);
+    log_view_list(&v);
     read_all(&v);
     (void)log_view_tail(&v, data[0]);
     (void)log_view_offset_at(&v, (int64_t)data[1]);
-    log_view_refresh(&v, false);
+    (void)log_view_read_index(&v);
+    log_view_measure(&v);
     log_view_close(&v);
     for (size_t i = 0; i < SEGMENTS; i++) {
         remove_file(names[i]);

@@ -365,6 +365,23 @@ Test(adopt, a_lost_supervisor_loses_its_jobs_and_none_runs_on) {
     driver_close(&d);
 }
 
+Test(adopt, leftovers_are_found_by_whatever_name_the_directory_is_given) {
+    struct driver d;
+    driver_open(&d);
+    submit(&d, 1, plan_of("sleep 6716", 2));
+    wait_state(&d, 1, JOB_RUNNING, 1);
+    driver_detach(&d);
+    kill_supervisor(&d);
+    CLEANUP(mem_free_ptr) char *link = mem_printf("%s.link", d.dir);
+    cr_assert_eq(symlink(d.dir, link), 0);
+    d.options.state_dir = link;
+    driver_attach(&d);
+    driver_begin(&d);
+    cr_assert_eq(count_processes("6716"), 0);
+    unlink(link);
+    driver_close(&d);
+}
+
 Test(adopt, both_are_lost) {
     struct driver d;
     driver_open(&d);

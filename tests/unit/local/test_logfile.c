@@ -23,6 +23,11 @@ struct fixture {
     struct log_view v;
 };
 
+static void look(struct log_view *v) {
+    (void)log_view_read_index(v);
+    log_view_list(v);
+}
+
 static void begin(struct fixture *f, uint64_t cap) {
     char role[LOG_ROLE_MAX + 1];
     uint32_t index;
@@ -99,7 +104,7 @@ Test(logfile, segments_roll_and_offsets_stay) {
     begin(&f, 4000);
     for (int i = 0; i < 100; i++) {
         add(&f, 333);
-        log_view_refresh(&f.v, true);
+        look(&f.v);
         cr_assert_eq(f.v.end, f.w.offset);
         cr_assert_leq(size_on_disk(&f, ".log"), 4000);
         uint64_t missing = read_all(&f, 0);
@@ -107,7 +112,8 @@ Test(logfile, segments_roll_and_offsets_stay) {
     }
     cr_assert(!f.v.ended);
     log_writer_end(&f.w);
-    log_view_refresh(&f.v, false);
+    cr_assert(log_view_read_index(&f.v));
+    log_view_measure(&f.v);
     cr_assert(f.v.ended);
     cr_assert_eq(f.v.end, 33300);
     finish(&f);
@@ -128,7 +134,7 @@ Test(logfile, a_full_disk_drops_counts_and_goes_on) {
     f.w.retry_ns = 0; // a second later
     add(&f, 700);
     cr_assert_eq(f.w.offset, 10800);
-    log_view_refresh(&f.v, true);
+    look(&f.v);
     cr_assert_eq(f.v.end, 10800);
     cr_assert_eq(read_all(&f, 0), 4100, "what was not written is a gap, and only that");
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
@@ -142,7 +148,7 @@ Test(logfile, a_full_disk_drops_counts_and_goes_on) {
     cr_assert_eq(f.w.segments, segments, "trying again takes nothing away");
     setrlimit(RLIMIT_FSIZE, &old);
     log_writer_end(&f.w);
-    log_view_refresh(&f.v, true);
+    look(&f.v);
     cr_assert(f.v.ended);
     cr_assert_eq(f.v.end, 10950);
     cr_assert_eq(read_all(&f, 0), 4250, "also at the end");
@@ -156,12 +162,12 @@ Test(logfile, the_index_of_little_pieces_stays_small) {
         f.w.indexed_ns -= 10 * CLOCK_MS; // as if ten milliseconds had passed
         add(&f, 3);
         if (i % 50000 == 0) {
-            log_view_refresh(&f.v, true);
+            look(&f.v);
         }
     }
     cr_assert_leq(size_on_disk(&f, ".idx"), 256 * 1024);
     log_writer_end(&f.w);
-    log_view_refresh(&f.v, true);
+    look(&f.v);
     cr_assert_eq(f.v.end, 900000);
     (void)read_all(&f, 0);
     cr_assert_gt(log_view_time(&f.v, 899999), 0);
@@ -178,7 +184,7 @@ Test(logfile, tail_over_segments_and_gaps) {
         CLEANUP(mem_free_ptr) char *line = mem_printf("line %02d\n", i);
         log_writer_add(&f.w, line, 8);
     }
-    log_view_refresh(&f.v, true);
+    look(&f.v);
     cr_assert_eq(log_view_tail(&f.v, 0), 400);
     cr_assert_eq(log_view_tail(&f.v, 1), 392);
     cr_assert_eq(log_view_tail(&f.v, 20), 240);

@@ -503,6 +503,31 @@ Test(logs, resume_across_attempts_and_a_restart_of_the_daemon) {
     driver_close(&d);
 }
 
+Test(logs, of_very_many_processes) {
+    struct driver d;
+    driver_open(&d);
+    submit(&d, 1, plan_of("echo $TRAINERD_RANK", 300));
+    cr_assert_eq(wait_end(&d, 1)->state, JOB_SUCCEEDED);
+    struct reading r;
+    struct backend_log_query q = all_of(1);
+    open_log(&d, &q, true, &r);
+    cr_assert_eq(r.last, LOG_READ_END);
+    cr_assert_eq(r.count, 600);
+    for (int32_t rank = 0; rank < 300; rank++) {
+        CLEANUP(mem_free_ptr) char *expected = mem_printf("%d\n", rank);
+        struct str got = bytes_from(&r, 0, r.count, rank, 1);
+        cr_assert_str_eq(str_text(&got), expected);
+        str_done(&got);
+    }
+    struct reading rest; // from the middle
+    q.resume = r.items[450].resume;
+    open_log(&d, &q, true, &rest);
+    cr_assert_eq(rest.count, 149);
+    close_log(&rest);
+    close_log(&r);
+    driver_close(&d);
+}
+
 // ---- The cap
 
 Test(logs, a_cap_makes_a_gap_and_not_a_lie) {
