@@ -220,6 +220,7 @@ def test_W12_shutdown_with_open_watches(make_daemon):
     calls = [watch_all(stubs[i % 4]) for i in range(100)]
     tokens = [next(call).resume_token for call in calls]
     submits = [stubs[0].Submit.future(submit_request(i), timeout=20) for i in range(3)]
+    submits[0].result()  # at least one was answered, and must be there afterwards
     begin = time.monotonic()
     daemon.process.terminate()
     codes = [end_of(call) for call in calls]
