@@ -189,15 +189,15 @@ Test(adopt, restarts_that_the_journal_missed_are_counted) {
 Test(adopt, a_job_that_nobody_knows_is_ended) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("sleep 6711", 2));
+    submit(&d, 1, plan_of("sleep @@11", 2));
     wait_state(&d, 1, JOB_RUNNING, 1);
     driver_detach(&d);
     driver_attach(&d);
     driver_begin(&d);
-    for (int i = 0; i < 200 && count_processes("6711") != 0; i++) {
+    for (int i = 0; i < 200 && count_processes("@@11") != 0; i++) {
         driver_pass(&d, 10);
     }
-    cr_assert_eq(count_processes("6711"), 0);
+    cr_assert_eq(count_processes("@@11"), 0);
     cr_assert_eq(d.fact_count, 0);
     driver_close(&d);
 }
@@ -205,7 +205,7 @@ Test(adopt, a_job_that_nobody_knows_is_ended) {
 Test(adopt, a_cancel_goes_on) {
     struct driver d;
     driver_open(&d);
-    struct backend_plan *plan = plan_of("trap '' TERM; echo x >> starts; sleep 6712; sleep 6712", 1);
+    struct backend_plan *plan = plan_of("trap '' TERM; echo x >> starts; sleep @@12; sleep @@12", 1);
     submit(&d, 1, backend_plan_ref(plan));
     wait_started(&d, 1);
     cancel(&d, 1, 500);
@@ -215,7 +215,7 @@ Test(adopt, a_cancel_goes_on) {
     submit_again(&d, 1, plan, RUNNING_ONCE); // the journal has not even heard of the cancel
     driver_begin(&d);
     cr_assert_eq(wait_end(&d, 1)->state, JOB_CANCELED);
-    cr_assert_eq(count_processes("6712"), 0);
+    cr_assert_eq(count_processes("@@12"), 0);
     // And when the journal has it, and all is over already.
     submit(&d, 2, backend_plan_ref(plan));
     wait_state(&d, 2, JOB_RUNNING, 1);
@@ -235,7 +235,7 @@ Test(adopt, a_cancel_goes_on) {
 Test(adopt, a_suspend_goes_on_and_a_resumed_job_waits) {
     struct driver d;
     driver_open(&d);
-    struct backend_plan *plan = plan_of("echo x >> starts; sleep 6713", 1);
+    struct backend_plan *plan = plan_of("echo x >> starts; sleep @@13", 1);
     submit(&d, 1, backend_plan_ref(plan));
     wait_started(&d, 1);
     d.backend->ops->suspend(d.backend, uid_of(1));
@@ -342,8 +342,8 @@ static void kill_supervisor(struct driver *d) {
 Test(adopt, a_lost_supervisor_loses_its_jobs_and_none_runs_on) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("echo x >> starts; setsid sleep 6714 & sleep 6714", 2)); // never restarted
-    struct backend_plan *plan = plan_of("echo x >> starts; test $(wc -l < starts) -ge 2 || sleep 6714", 1);
+    submit(&d, 1, plan_of("echo x >> starts; setsid sleep @@14 & sleep @@14", 2)); // never restarted
+    struct backend_plan *plan = plan_of("echo x >> starts; test $(wc -l < starts) -ge 2 || sleep @@14", 1);
     plan_restart(plan, RESTART_ON_FAILURE, 3);
     submit(&d, 2, plan);
     wait_started(&d, 1);
@@ -358,7 +358,7 @@ Test(adopt, a_lost_supervisor_loses_its_jobs_and_none_runs_on) {
     cr_assert_eq(f->state, JOB_SUCCEEDED);
     cr_assert_eq(f->restarts, 1);
     cr_assert_eq(f->attempt, 2);
-    cr_assert_eq(count_processes("6714"), 0);
+    cr_assert_eq(count_processes("@@14"), 0);
     cr_assert_geq(d.health_count, 2, "it was said that it is ill, and that it is well again");
     submit(&d, 3, plan_of("true", 1));
     cr_assert_eq(wait_end(&d, 3)->state, JOB_SUCCEEDED, "and it goes on");
@@ -368,7 +368,7 @@ Test(adopt, a_lost_supervisor_loses_its_jobs_and_none_runs_on) {
 Test(adopt, leftovers_are_found_by_whatever_name_the_directory_is_given) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("sleep 6716", 2));
+    submit(&d, 1, plan_of("sleep @@16", 2));
     wait_state(&d, 1, JOB_RUNNING, 1);
     driver_detach(&d);
     kill_supervisor(&d);
@@ -377,7 +377,7 @@ Test(adopt, leftovers_are_found_by_whatever_name_the_directory_is_given) {
     d.options.state_dir = link;
     driver_attach(&d);
     driver_begin(&d);
-    cr_assert_eq(count_processes("6716"), 0);
+    cr_assert_eq(count_processes("@@16"), 0);
     unlink(link);
     driver_close(&d);
 }
@@ -385,7 +385,7 @@ Test(adopt, leftovers_are_found_by_whatever_name_the_directory_is_given) {
 Test(adopt, both_are_lost) {
     struct driver d;
     driver_open(&d);
-    struct backend_plan *plan = plan_of("echo x >> starts; sleep 6715", 1);
+    struct backend_plan *plan = plan_of("echo x >> starts; sleep @@15", 1);
     submit(&d, 1, backend_plan_ref(plan));
     wait_state(&d, 1, JOB_RUNNING, 1);
     wait_started(&d, 1);

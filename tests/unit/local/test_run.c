@@ -88,14 +88,14 @@ Test(run, the_other_ranks_of_one_that_cannot_start_are_stopped) {
     struct driver d;
     driver_open(&d);
     struct backend_plan *p = plan_new();
-    plan_sh(p, "sleep 4716");
+    plan_sh(p, "sleep @@16");
     plan_add(p, "worker", (const char *const[]){"/nowhere/x", NULL});
-    plan_sh(p, "sleep 4716");
+    plan_sh(p, "sleep @@16");
     submit(&d, 1, p);
     const struct seen_fact *f = wait_end(&d, 1);
     cr_assert_eq(f->reason, REASON_SPAWN_FAILED);
     cr_assert_eq(f->exit.rank, 1);
-    cr_assert_eq(count_processes("4716"), 0);
+    cr_assert_eq(count_processes("@@16"), 0);
     cr_assert_eq(count_facts(&d, 1, JOB_RUNNING), 0);
     driver_close(&d);
 }
@@ -135,14 +135,14 @@ Test(run, a_huge_environment_is_refused_with_a_sentence) {
 Test(run, the_first_failing_rank_is_named_and_the_others_are_stopped) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("if [ $TRAINERD_RANK = 2 ]; then sleep 0.2; exit 7; fi; exec sleep 4711", 4));
+    submit(&d, 1, plan_of("if [ $TRAINERD_RANK = 2 ]; then sleep 0.2; exit 7; fi; exec sleep @@11", 4));
     const struct seen_fact *f = wait_end(&d, 1);
     cr_assert_eq(f->state, JOB_FAILED);
     cr_assert_eq(f->exit.rank, 2);
     cr_assert_eq(f->exit.index, 2);
     cr_assert_eq(f->exit.exit_code, 7);
     cr_assert_eq(f->roles[0].failed, 1, "those that were stopped have not failed");
-    cr_assert_eq(count_processes("4711"), 0);
+    cr_assert_eq(count_processes("@@11"), 0);
     driver_close(&d);
 }
 
@@ -250,14 +250,14 @@ Test(run, only_those_that_decide_are_waited_for) {
     driver_open(&d);
     struct backend_plan *p = plan_new();
     plan_sh(p, "sleep 0.2");
-    plan_sh(p, "exec sleep 4712")->decides = false;
+    plan_sh(p, "exec sleep @@12")->decides = false;
     plan_sh(p, "true")->decides = false; // ends early, which is fine
     submit(&d, 1, p);
     const struct seen_fact *f = wait_end(&d, 1);
     cr_assert_eq(f->state, JOB_SUCCEEDED);
     cr_assert_eq(f->roles[0].failed, 0);
     cr_assert_eq(f->roles[0].succeeded, 2);
-    cr_assert_eq(count_processes("4712"), 0, "the rest is stopped");
+    cr_assert_eq(count_processes("@@12"), 0, "the rest is stopped");
     driver_close(&d);
 }
 
@@ -294,7 +294,7 @@ Test(run, K03_clean_pods_none_leaves_the_rest_running) {
     cr_assert_eq(wait_end(&d, 1)->state, JOB_SUCCEEDED);
     settle(&d, 1);
     driver_pass(&d, 200);
-    cr_assert_eq(count_processes(go), 1);
+    cr_assert_geq(count_processes(go), 1);
     cr_assert(!slots_are_free(&d, NULL), "it holds its slots until it ends");
     touch(go);
     cr_assert(driver_until(&d, slots_are_free, NULL, WAIT_MS));
@@ -305,23 +305,23 @@ Test(run, K03_clean_pods_none_leaves_the_rest_running) {
 Test(run, leftovers_of_a_job_that_ended_well_are_ended) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("setsid sleep 4713 & (sleep 4713 &) ; env -i setsid sleep 4713 & true", 1));
+    submit(&d, 1, plan_of("setsid sleep @@13 & (sleep @@13 &) ; env -i setsid sleep @@13 & true", 1));
     cr_assert_eq(wait_end(&d, 1)->state, JOB_SUCCEEDED);
-    cr_assert_eq(count_processes("4713"), 0);
+    cr_assert_eq(count_processes("@@13"), 0);
     driver_close(&d);
 }
 
 Test(run, nothing_of_a_running_job_is_taken_for_a_leftover) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("setsid sleep 4714 & sleep 4714", 1)); // one more session, and it stays
+    submit(&d, 1, plan_of("setsid sleep @@14 & sleep @@14", 1)); // one more session, and it stays
     wait_state(&d, 1, JOB_RUNNING, 1);
-    submit(&d, 2, plan_of("setsid sleep 4715 & true", 1));
+    submit(&d, 2, plan_of("setsid sleep @@15 & true", 1));
     cr_assert_eq(wait_end(&d, 2)->state, JOB_SUCCEEDED);
-    cr_assert_eq(count_processes("4715"), 0);
-    cr_assert_geq(count_processes("4714"), 2);
+    cr_assert_eq(count_processes("@@15"), 0);
+    cr_assert_geq(count_processes("@@14"), 2);
     cancel(&d, 1, 1000);
     wait_state(&d, 1, JOB_CANCELED, 1);
-    cr_assert_eq(count_processes("4714"), 0);
+    cr_assert_eq(count_processes("@@14"), 0);
     driver_close(&d);
 }

@@ -23,16 +23,16 @@ Test(stop, cancel_ends_children_of_children_that_do_not_want_to) {
     struct driver d;
     driver_open(&d);
     submit(&d, 1,
-           plan_of("trap '' TERM; (setsid sleep 5711 &); sh -c 'trap \"\" TERM; sleep 5711; sleep 5711' &"
-                   "env -i setsid sleep 5711 & sleep 5711; sleep 5711",
+           plan_of("trap '' TERM; (setsid sleep @@11 &); sh -c 'trap \"\" TERM; sleep @@11; sleep @@11' &"
+                   "env -i setsid sleep @@11 & sleep @@11; sleep @@11",
                    2));
-    cr_assert(driver_until(&d, as_many, &(struct counted){"5711", 12}, WAIT_MS), "%zu", count_processes("5711"));
+    cr_assert(driver_until(&d, as_many, &(struct counted){"@@11", 12}, WAIT_MS), "%zu", count_processes("@@11"));
     int64_t before = clock_mono();
     cancel(&d, 1, 300);
     const struct seen_fact *f = wait_state(&d, 1, JOB_CANCELED, 1);
     cr_assert_geq(clock_mono() - before, 290 * CLOCK_MS, "they had their grace");
     cr_assert_eq(f->reason, REASON_CANCELED_BY_USER);
-    cr_assert_eq(count_processes("5711"), 0, "the fact comes when everything is gone");
+    cr_assert_eq(count_processes("@@11"), 0, "the fact comes when everything is gone");
     driver_close(&d);
 }
 
@@ -40,11 +40,11 @@ Test(stop, what_hides_its_environment_and_its_parents_is_found) {
     struct driver d;
     driver_open(&d);
     // Twice forked, a session of its own, an environment of its own: only its descent from the supervisor is left.
-    submit(&d, 1, plan_of("(env -i setsid sh -c 'sleep 5712 & exec true'); sleep 5712", 1));
-    cr_assert(driver_until(&d, as_many, &(struct counted){"5712", 3}, WAIT_MS), "%zu", count_processes("5712"));
+    submit(&d, 1, plan_of("(env -i setsid sh -c 'sleep @@12 & exec true'); sleep @@12", 1));
+    cr_assert(driver_until(&d, as_many, &(struct counted){"@@12", 3}, WAIT_MS), "%zu", count_processes("@@12"));
     cancel(&d, 1, 100);
     wait_state(&d, 1, JOB_CANCELED, 1);
-    cr_assert_eq(count_processes("5712"), 0);
+    cr_assert_eq(count_processes("@@12"), 0);
     driver_close(&d);
 }
 
@@ -64,7 +64,7 @@ Test(stop, one_that_ends_on_term_is_not_waited_for) {
 Test(stop, a_second_cancel_may_have_less_patience) {
     struct driver d;
     driver_open(&d);
-    submit(&d, 1, plan_of("trap '' TERM; sleep 5713; sleep 5713", 1));
+    submit(&d, 1, plan_of("trap '' TERM; sleep @@13; sleep @@13", 1));
     wait_state(&d, 1, JOB_RUNNING, 1);
     driver_pass(&d, 200);
     cancel(&d, 1, 60000);
@@ -72,7 +72,7 @@ Test(stop, a_second_cancel_may_have_less_patience) {
     cr_assert_eq(count_facts(&d, 1, JOB_CANCELED), 0);
     cancel(&d, 1, 0);
     wait_state(&d, 1, JOB_CANCELED, 1);
-    cr_assert_eq(count_processes("5713"), 0);
+    cr_assert_eq(count_processes("@@13"), 0);
     cancel(&d, 1, 0); // and a third one changes nothing
     driver_pass(&d, 50);
     cr_assert_eq(count_facts(&d, 1, JOB_CANCELED), 1);
@@ -103,13 +103,13 @@ Test(stop, suspend_and_resume) {
     struct driver d;
     driver_open(&d);
     CLEANUP(mem_free_ptr) char *starts = path_in(&d, "starts");
-    CLEANUP(mem_free_ptr) char *script = mem_printf("echo x >> %s; sleep 5714", starts);
+    CLEANUP(mem_free_ptr) char *script = mem_printf("echo x >> %s; sleep @@14", starts);
     submit(&d, 1, plan_of(script, 1));
     wait_file(&d, starts);
     d.backend->ops->suspend(d.backend, uid_of(1));
     const struct seen_fact *f = wait_state(&d, 1, JOB_SUSPENDED, 1);
     cr_assert_eq(f->reason, REASON_SUSPENDED_BY_USER);
-    cr_assert_eq(count_processes("5714"), 0);
+    cr_assert_eq(count_processes("@@14"), 0);
     struct backend_info info;
     d.backend->ops->info(d.backend, &info);
     cr_assert_eq(info.cpu_slots_used_milli, 0);
@@ -256,14 +256,14 @@ Test(stop, remove_takes_logs_files_and_what_was_left_running) {
     driver_open(&d);
     struct backend_plan *p = plan_new();
     plan_sh(p, "mkdir -p a/b; echo x > a/b/c; ln -s /etc link");
-    plan_sh(p, "sleep 5715")->decides = false;
+    plan_sh(p, "sleep @@15")->decides = false;
     p->clean_pods = CLEAN_NONE;
     submit(&d, 1, p);
     cr_assert_eq(wait_end(&d, 1)->state, JOB_SUCCEEDED);
     settle(&d, 1);
     d.backend->ops->remove(d.backend, uid_of(1));
     cr_assert(driver_until(&d, nothing_left, uid_of(1), WAIT_MS));
-    cr_assert(driver_until(&d, as_many, &(struct counted){"5715", 0}, WAIT_MS));
+    cr_assert(driver_until(&d, as_many, &(struct counted){"@@15", 0}, WAIT_MS));
     cr_assert(access("/etc/passwd", F_OK) == 0);
     driver_close(&d);
 }
