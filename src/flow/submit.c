@@ -387,6 +387,7 @@ void flow_hand_over(struct flow *f, struct job *job) {
                                                                   .attempt = e->attempt,
                                                                   .restarts = e->restarts,
                                                                   .restarting = e->state == JOB_RESTARTING,
+                                                                  .waiting = e->state == JOB_PENDING,
                                                                   .deadline_from_ns = e->started_ns,
                                                                   .spec = job->spec});
     if (job->spec->start_deadline_ns != 0 && e->attempt == 0) {

@@ -174,6 +174,29 @@ def test_submitted_suspended_waits_for_resume(stub):
     assert state_name(wait(stub, job)) == "SUCCEEDED"
 
 
+def test_resumed_and_queued_when_the_daemon_restarts(make_daemon, tmp_path):
+    """It had an attempt, which was suspended; it waits for its next one, and must not be taken for lost or suspended."""
+    mark = tmp_path / "starts"
+    d = make_daemon(config="local: {cpu: 1}\n")
+    stub = d.stub()
+    job = submit(stub, spec(f"echo x >> {mark}; test $(wc -l < {mark}) -ge 2 || sleep 300")).job
+    while not mark.exists():
+        time.sleep(0.02)
+    stub.Suspend(service_pb2.SuspendRequest(job=ref(job)), timeout=30)
+    blocker = submit(stub, spec("sleep 300")).job
+    while state_name(stub.Get(service_pb2.GetRequest(job=ref(blocker))).status) != "RUNNING":
+        time.sleep(0.02)
+    assert state_name(stub.Resume(service_pb2.ResumeRequest(job=ref(job))).status) == "PENDING"
+    d.kill()
+    d.start()
+    stub = d.stub()
+    assert state_name(stub.Get(service_pb2.GetRequest(job=ref(job))).status) == "PENDING"
+    stub.Cancel(service_pb2.CancelRequest(job=ref(blocker)))
+    status = wait(stub, job)
+    assert (state_name(status), status.attempt, status.restarts) == ("SUCCEEDED", 2, 0)
+    assert mark.read_text() == "x\nx\n"
+
+
 def test_delete(stub):
     job = submit(stub, spec("sleep 300", name="doomed")).job
     error = refused(stub.Delete, service_pb2.DeleteRequest(job=ref(job)))
