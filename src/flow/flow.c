@@ -77,7 +77,7 @@ static void revive(struct flow *f, struct job *job) {
     if (fj->backend != NULL && job->spec != NULL) {
         flow_hand_over(f, job);
     }
-    if (!fj->handed_over) {
+    if (fj->backend == NULL || !fj->handed_over) {
         flow_move(f, job,
                   &(struct job_change){.to = JOB_FAILED,
                                        .reason = REASON_BACKEND_ERROR,
