@@ -210,6 +210,15 @@ static bool write_port(const struct daemon *d, struct err *err) {
     return fd_write_file(path, text, (size_t)n, 0600, err);
 }
 
+// From here on a second signal must not end us half-way down: it stays pending for good.
+static void block_stop_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static int run(struct daemon *d) {
     CLEANUP(err_done) struct err err = ERR_INIT;
     d->loop = loop_new();
@@ -219,6 +228,7 @@ static int run(struct daemon *d) {
         loop_signal_start(&d->interrupt, d->loop, SIGINT, on_stop_signal, d);
         say_ready(d);
         loop_run(d->loop);
+        block_stop_signals();
         loop_signal_stop(&d->term);
         loop_signal_stop(&d->interrupt);
         log_info("main", "stopped");

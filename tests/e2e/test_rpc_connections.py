@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -313,3 +314,11 @@ def test_shutdown_under_load(make_daemon):
     for t in threads:
         t.join(20)
     assert status == 0 and not wrong, wrong
+
+
+def test_more_signals_while_it_ends_change_nothing(make_daemon):
+    daemon = make_daemon()
+    end = time.monotonic() + 60
+    while daemon.process.poll() is None and time.monotonic() < end:
+        daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.returncode == 0
