@@ -5,6 +5,7 @@ The program fails unless the loss falls and all ranks end with the same paramete
 """
 
 import argparse
+import gc
 import hashlib
 import os
 import sys
@@ -85,6 +86,10 @@ def main():
 
     prints = [None] * world
     dist.all_gather_object(prints, fingerprint(model))
+    # The model goes first. If it were the last to hold the process group, its destructor would wait for gloo's threads
+    # with the interpreter's lock held, and one of them may wait for that lock.
+    del model
+    gc.collect()
     dist.destroy_process_group()
 
     if len(set(prints)) != 1:
