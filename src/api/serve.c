@@ -56,6 +56,7 @@ static void put_error(struct arena *a, response *out, const char *fmt, const cha
     grpc__reflection__v1__error_response__init(e);
     e->error_code = ERR_NOT_FOUND;
     e->error_message = arena_printf(a, "%s %.200s", fmt, what);
+    str_utf8_mend(e->error_message);
     out->message_response_case = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_ERROR_RESPONSE;
     out->error_response = e;
 }

@@ -27,11 +27,19 @@ bool err_set(const struct err *err) {
     return err->code != ERR_NONE;
 }
 
+// The one way a text gets into an error.
+static char *mended(char *take_text) {
+    if (take_text != NULL) {
+        str_utf8_mend(take_text);
+    }
+    return take_text;
+}
+
 static char *format(const char *fmt, va_list ap) {
     char *text = NULL;
     int n = vasprintf(&text, fmt, ap);
     assert(n >= 0);
-    return text;
+    return mended(text);
 }
 
 bool err_fail(struct err *err, enum err_code code, const char *reason, const char *fmt, ...) {
@@ -66,7 +74,7 @@ bool err_violate(struct err *err, const char *field, const char *fmt, ...) {
     size_t n = err->violation_count++;
     if (n < ERR_VIOLATIONS_MAX) {
         err->violations = mem_realloc_array(err->violations, n + 1, sizeof *err->violations);
-        err->violations[n] = (struct err_violation){.field = mem_strdup(field), .description = description};
+        err->violations[n] = (struct err_violation){.field = mended(mem_strdup(field)), .description = description};
     } else {
         mem_free(description);
     }
@@ -85,14 +93,14 @@ bool err_violate(struct err *err, const char *field, const char *fmt, ...) {
 
 void err_fact(struct err *err, const char *key, const char *value) {
     assert(err->fact_count < ARRAY_LEN(err->facts));
-    err->facts[err->fact_count++] = (struct err_fact){.key = key, .value = mem_strdup(value)};
+    err->facts[err->fact_count++] = (struct err_fact){.key = key, .value = mended(mem_strdup(value))};
 }
 
 void err_resource(struct err *err, const char *type, const char *name) {
     mem_free(err->resource_type);
     mem_free(err->resource_name);
     err->resource_type = mem_strdup(type);
-    err->resource_name = mem_strdup(name);
+    err->resource_name = mended(mem_strdup(name));
 }
 
 void err_wrap(struct err *err, const char *fmt, ...) {

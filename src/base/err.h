@@ -1,6 +1,7 @@
 // One error: what a failing function tells its caller, and in the end the client.
 //
 // Contract: `bool f(..., struct err *err)`. false <=> *err was filled, once. true => *err is untouched.
+// Every text in it is valid UTF-8, whatever it was made of and wherever that was cut: clients refuse other strings.
 // The caller starts with ERR_INIT and ends with err_done (CLEANUP(err_done) does it). Codes are the gRPC ones.
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

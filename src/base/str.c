@@ -150,6 +150,29 @@ size_t str_utf8_valid(const char *s, size_t n) {
     return n;
 }
 
+void str_utf8_mend(char *s) {
+    size_t n = strlen(s);
+    size_t in = str_utf8_valid(s, n);
+    size_t out = in;
+    bool run = false;
+    while (in < n) {
+        size_t good = str_utf8_valid(s + in, n - in);
+        if (good == 0) {
+            if (!run) {
+                s[out++] = '?';
+            }
+            run = true;
+            in++;
+            continue;
+        }
+        memmove(s + out, s + in, good);
+        out += good;
+        in += good;
+        run = false;
+    }
+    s[out] = '\0';
+}
+
 enum { NEAR_MAX = 64 };
 
 static size_t edit_distance(const char *a, const char *b) {

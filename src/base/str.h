@@ -37,6 +37,8 @@ bool str_to_int64(const char *s, int64_t min, int64_t max, int64_t *ret);
 
 // UTF-8 by RFC 3629. Returns the offset of the first bad byte, or n when all is well.
 size_t str_utf8_valid(const char *s, size_t n);
+// In place: each run of bytes that are no UTF-8 becomes one '?'. For texts that were cut, or came from outside.
+void str_utf8_mend(char *s);
 
 // The nearest of names to `wrong` by edit distance, or NULL when none is near. For "did you mean".
 const char *str_nearest(const char *wrong, const char *const *names, size_t n);

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 Test(err, fail) {
     CLEANUP(err_done) struct err err = ERR_INIT;
@@ -100,5 +101,32 @@ Test(err, code_names) {
                  {(enum err_code)17, "UNKNOWN"}};
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         cr_expect_str_eq(err_code_name(table[i].code), table[i].name);
+    }
+}
+
+// Messages show the beginning of what was wrong; a cut must not leave half a character, which clients refuse.
+Test(err, texts_are_utf8_wherever_they_are_cut) {
+    static const char euro[] = "\xe2\x82\xac\xe2\x82\xac";
+    static const char *const cut[] = {"", "?", "?", "\xe2\x82\xac", "\xe2\x82\xac?", "\xe2\x82\xac?", euro};
+    for (int n = 0; n <= 6; n++) {
+        CLEANUP(mem_free_ptr) char *quoted = mem_printf("\"%s\"", cut[n]);
+        CLEANUP(mem_free_ptr) char *part = mem_printf("%.*s", n, euro);
+        CLEANUP(err_done) struct err err = ERR_INIT;
+        (void)err_fail(&err, ERR_INVALID, "X", "\"%.*s\"", n, euro);
+        cr_expect_str_eq(err.message, quoted);
+        err_wrap(&err, "%.*s", n, euro);
+        cr_expect(str_starts(err.message, cut[n]) && str_ends(err.message, quoted));
+        err_fact(&err, "key", part);
+        cr_expect_str_eq(err.facts[0].value, cut[n]);
+        err_resource(&err, "job", part);
+        cr_expect_str_eq(err.resource_name, cut[n]);
+        err_done(&err);
+        (void)err_fail_errno(&err, ERR_INVALID, "X", ENOENT, "%.*s", n, euro);
+        cr_expect(str_starts(err.message, cut[n]) && str_ends(err.message, ": No such file or directory"));
+        err_done(&err);
+        err_violate(&err, part, "\"%.*s\"", n, euro);
+        cr_expect_str_eq(err.violations[0].field, cut[n]);
+        cr_expect_str_eq(err.violations[0].description, quoted);
+        cr_expect_eq(str_utf8_valid(err.message, strlen(err.message)), strlen(err.message));
     }
 }

@@ -161,3 +161,34 @@ Test(str, nearest) {
     cr_expect(str_same(str_nearest(longest, (const char *const[]){longest}, 1), longest));
     (void)str_nearest(longest, names, ARRAY_LEN(names)); // too long to compare: no crash, whatever it says
 }
+
+Test(str, utf8_mend) {
+    static const struct {
+        const char *text, *right;
+    } table[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"a\xc3", "a?"},                 // cut within two bytes,
+        {"a\xe2\x82", "a?"},             // three,
+        {"a\xf0\x9f\x98", "a?"},         // and four
+        {"\"\xe2\x82\" is", "\"?\" is"}, // in the middle, as "%.2s" leaves it
+        {"\xff\xfe\xfd", "?"},
+        {"a\xff"
+         "b\xff"
+         "c",
+         "a?b?c"},
+        {"\xc3\xc3\xa4", "?\xc3\xa4"},
+        {"\xa4\xc3\xa4\xa4", "?\xc3\xa4?"},
+        {"\xed\xa0\x80x", "?x"}, // half a surrogate pair
+        {"\xc0\xaf", "?"},       // too long for what it says
+        {"\xf4\x90\x80\x80", "?"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        char *text = mem_strdup(table[i].text);
+        str_utf8_mend(text);
+        cr_expect_str_eq(text, table[i].right, "row %zu: %s", i, text);
+        cr_expect_eq(str_utf8_valid(text, strlen(text)), strlen(text));
+        mem_free(text);
+    }
+}
