@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NAME_RULE "must match [a-z]([-a-z0-9]*[a-z0-9])? and have at most %d characters, it has %zu"
-enum { NAME_MAX_BYTES = 63, PREFIX_MAX_BYTES = 54, REPLICAS_MAX = 10000, ANNOTATIONS_MAX = 262144 };
+enum { REPLICAS_MAX = 10000, ANNOTATIONS_MAX = 262144 };
 
 void rules_at(struct shape_path *path, struct err *err, const char *field, const char *fmt, ...) {
     char text[500];
@@ -68,8 +68,8 @@ void rules_names(const struct json *spec, struct shape_path *path, struct err *e
     if (text_of(spec, "name") != NULL && text_of(spec, "name_prefix") != NULL) {
         rules_at(path, err, "name_prefix", "only one of name and name_prefix may be set");
     }
-    check_name(spec, "name", NAME_MAX_BYTES, path, err);
-    check_name(spec, "name_prefix", PREFIX_MAX_BYTES, path, err);
+    check_name(spec, "name", JOB_NAME_MAX, path, err);
+    check_name(spec, "name_prefix", JOB_NAME_PREFIX_MAX, path, err);
     static const char *const dns[] = {"namespace", "group"};
     for (size_t i = 0; i < ARRAY_LEN(dns); i++) {
         const char *t = text_of(spec, dns[i]);

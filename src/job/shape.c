@@ -82,6 +82,7 @@ static bool is_list(const struct json *node, const char *expected, const struct 
         return false;
     }
     if (node->count > most) {
+        path->too_long = true;
         err_violate(err, str_text(&path->text), "has %zu entries, at most %zu are allowed", node->count, most);
         return false;
     }
@@ -228,8 +229,9 @@ static void unknown_field(const struct shape *fields, const char *name, struct s
     for (; fields[n].name != NULL && n < FIELDS_MAX; n++) {
         names[n] = fields[n].name;
     }
-    const char *nearest = str_nearest(name, names, n);
-    size_t mark = shape_enter(path, "%.100s", name);
+    // What is not shown is not searched for: a spec may bring very many of them.
+    const char *nearest = err->violation_count < ERR_VIOLATIONS_MAX ? str_nearest(name, names, n) : NULL;
+    size_t mark = shape_enter(path, "%.100s", name[0] != '\0' ? name : "[\"\"]");
     if (nearest != NULL) {
         err_violate(err, str_text(&path->text), "unknown field, did you mean %s?", nearest);
     } else {

@@ -36,6 +36,7 @@ struct shape {
 // Where the checker is: "roles[1].env[3]". Restored by length.
 struct shape_path {
     struct str text;
+    bool too_long; // a list has more entries than it may: nobody should walk it pair by pair
 };
 
 // Checks an object against its fields and adds a violation for whatever is wrong. Values of texts that may be secret

@@ -82,6 +82,7 @@ struct job_spec *job_spec_ref(struct job_spec *spec);
 void job_spec_unref(struct job_spec *spec);
 
 // Rules shared with other rooms.
+enum { JOB_NAME_MAX = 63, JOB_NAME_PREFIX_MAX = 54 };
 bool job_name_valid(const char *name, size_t max); // DNS-1035 label
 bool job_namespace_valid(const char *name);        // DNS-1123 label
 bool job_env_name_valid(const char *name);
