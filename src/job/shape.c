@@ -77,12 +77,12 @@ static bool is_list(const struct json *node, const char *expected, const struct 
                     struct err *err) {
     enum json_type type = s->kind == SHAPE_MAP ? JSON_OBJECT : JSON_ARRAY;
     size_t most = s->items != 0 ? s->items : ITEMS_DEFAULT;
+    path->unfit = path->unfit || node->type != type || node->count > most;
     if (node->type != type) {
         wrong_type(expected, node, path, err);
         return false;
     }
     if (node->count > most) {
-        path->too_long = true;
         err_violate(err, str_text(&path->text), "has %zu entries, at most %zu are allowed", node->count, most);
         return false;
     }

@@ -36,7 +36,7 @@ struct shape {
 // Where the checker is: "roles[1].env[3]". Restored by length.
 struct shape_path {
     struct str text;
-    bool too_long; // a list has more entries than it may: nobody should walk it pair by pair
+    bool unfit; // a list or map is none, or has too many entries: not to be walked further
 };
 
 // Checks an object against its fields and adds a violation for whatever is wrong. Values of texts that may be secret

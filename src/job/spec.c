@@ -215,7 +215,7 @@ static bool check(const struct json *tree, struct err *err) {
         return err_violate(err, "spec", "must be an object");
     }
     shape_check(shape_spec, tree, &path, err);
-    if (!path.too_long) { // the rules compare the entries of lists with each other
+    if (!path.unfit) { // the rules read the keys of maps and compare the entries of lists with each other
         rules_names(tree, &path, err);
         rules_roles(tree, &path, err);
         rules_policies(tree, &path, err);
