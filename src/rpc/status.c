@@ -13,30 +13,6 @@ enum {
     UTF8_MAX = 4
 };
 
-// protobuf strings are UTF-8; texts of others may have been cut anywhere.
-static void make_utf8(char *text) {
-    size_t n = text != NULL ? strlen(text) : 0;
-    for (size_t at = 0; (at += str_utf8_valid(text + at, n - at)) < n;) {
-        text[at] = '?';
-    }
-}
-
-static void clean(struct err *err) {
-    size_t kept = err->violation_count < ERR_VIOLATIONS_MAX ? err->violation_count : ERR_VIOLATIONS_MAX;
-    if (err->message == NULL) {
-        err->message = mem_strdup("");
-    }
-    make_utf8(err->message);
-    make_utf8(err->resource_name);
-    for (size_t i = 0; i < kept; i++) {
-        make_utf8(err->violations[i].field);
-        make_utf8(err->violations[i].description);
-    }
-    for (size_t i = 0; i < err->fact_count; i++) {
-        make_utf8(err->facts[i].value);
-    }
-}
-
 static void cut_message(struct err *err) {
     if (strlen(err->message) > MESSAGE_MAX) {
         size_t n = str_utf8_valid(err->message, MESSAGE_MAX - UTF8_MAX);
@@ -68,7 +44,9 @@ static bool fits(const struct err *err, const struct str *details) {
 
 void rpc_status_write(const struct err *err, struct err *ret_sent, struct str *details) {
     err_copy(ret_sent, err);
-    clean(ret_sent);
+    if (ret_sent->message == NULL) {
+        ret_sent->message = mem_strdup("");
+    }
     cut_message(ret_sent);
     api_encode_status(ret_sent, details);
     while (!fits(ret_sent, details) && ret_sent->violation_count > 0) {
