@@ -51,6 +51,19 @@ openmpi-bin command mpirun
 libopenmpi-dev command mpicc
 TABLE
         ;;
+    cluster)
+        lib_packages pytorch
+        cat <<'TABLE'
+containerd command containerd
+runc command runc
+containernetworking-plugins file /usr/lib/cni/bridge
+iproute2 command ip
+nftables command nft
+conntrack command conntrack
+openssl command openssl
+busybox-static file /usr/share/doc/busybox-static
+TABLE
+        ;;
     *)
         echo "tools/lib.sh: nothing is known of the purpose $1" >&2
         return 2
