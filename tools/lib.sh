@@ -17,6 +17,7 @@ libprotobuf-c-dev module libprotobuf-c
 libyajl-dev module yajl
 libyaml-dev module yaml-0.1
 libsqlite3-dev module sqlite3
+libcurl4-openssl-dev module libcurl
 libev-dev header ev.h
 TABLE
         ;;
@@ -24,6 +25,8 @@ TABLE
         cat <<'TABLE'
 libcriterion-dev module criterion
 python3 command python3
+python3-h2 python h2
+openssl command openssl
 TABLE
         ;;
     test)

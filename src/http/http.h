@@ -46,7 +46,7 @@ struct http_endpoint_config {
     size_t max_requests;    // under way or queued, 0: 1024; further ones end with HTTP_BUSY
     size_t max_streams;     // 0: 4096
 };
-// false: err is ERR_INVALID and says which part is wrong. Certificates are only looked into when connecting.
+// false: err says which part is wrong. What is in the certificates is only looked into when connecting.
 bool http_endpoint_new(struct http_client *client, const struct http_endpoint_config *config,
                        struct http_endpoint **ret, struct err *err) MUST_CHECK;
 // Gives it up: what is under way ends in its own time, then its connections are closed and it is freed. To change
@@ -106,7 +106,8 @@ struct http_request {                  // everything is copied
     bool gzip; // ask for a compressed answer; max_response counts what was unpacked
 };
 
-// Calls done exactly once, unless canceled. HTTP/2 where the server has it, over TLS.
+// Calls done exactly once, unless canceled. HTTP/2 where the server has it, over TLS. NULL only while http_client_free
+// runs: nothing will come of it.
 struct http_call *http_request(struct http_endpoint *endpoint, const struct http_request *request,
                                void (*done)(void *ctx, const struct http_response *response), void *ctx);
 
