@@ -22,6 +22,8 @@ LOGS = ROOT / "build" / "test"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "trainerd"
 CLANG_FORMAT, CLANG_TIDY = "clang-format-14", "clang-tidy-14"
 FUZZ_SECONDS = int(os.environ.get("TRAINERD_FUZZ_SECONDS", "60"))
+# The most that building the cluster's programs may take; what is compiled by then is kept for the next time.
+BED_SECONDS = int(os.environ.get("TRAINERD_BED_SECONDS", "2400"))
 
 
 class Tally:
@@ -285,6 +287,26 @@ def part_stress(t):
     pytest(t, "tests/stress", {"TRAINERD_BIN": str(ROOT / "build" / "tsan" / "bin")})
 
 
+def part_cluster(t):
+    """a real Kubernetes with the training operator on this machine; needs root and Go"""
+    bed = [sys.executable, "tests/cluster/bed.py"]
+    status, lacks = run([*bed, "check"], "bed-check", cwd=ROOT)
+    if status != 0 and "Traceback" not in lacks:
+        t.skip("tests/cluster", "missing: " + "; ".join(lacks.strip().splitlines()))
+        return
+    if not build("dev", t):
+        return
+    # One that is up already belongs to somebody, and stays up.
+    found_up = run([*bed, "status"], "bed-status", cwd=ROOT)[0] == 0
+    # Not into a log: a cold build takes many minutes, and says how far it is.
+    up = subprocess.run([*bed, "up", "--seconds", str(BED_SECONDS)], cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0
+    t.check("the bed comes up", up)
+    if up:
+        pytest(t, "tests/cluster", {"TRAINERD_BIN": str(ROOT / "build" / "dev" / "bin")})
+    if not found_up:
+        t.check("the bed goes down", subprocess.run([*bed, "down"], cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0)
+
+
 def part_crash(t):
     """kill -9 at random points under load, against a client's ledger"""
     if build("release", t):
@@ -333,6 +355,7 @@ PARTS = {
     "cases": part_cases,
     "examples": part_examples,
     "quickstart": part_quickstart,
+    "cluster": part_cluster,
     "crash": part_crash,
     "stress": part_stress,
     "clang": part_clang,

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import tempfile
 import time
 
@@ -373,6 +374,7 @@ def containers_down():
 
 # Folders that containerd, CNI and the kubelet make in places of their own choice, deepest first.
 FOREIGN_FOLDERS = ["/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni", "/var/log/containers", "/var/lib/kubelet/device-plugins", "/var/lib/kubelet"]
+DEVICE_PLUGINS = "/var/lib/kubelet/device-plugins/kubelet.sock"
 
 
 def leftovers_down():
@@ -383,6 +385,11 @@ def leftovers_down():
     for link in glob.glob("/var/log/containers/*.log"):
         if os.path.islink(link) and os.readlink(link).startswith(f"{RUN}/"):
             os.unlink(link)
+    with contextlib.suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as plugins:
+        try:
+            plugins.connect(DEVICE_PLUGINS)
+        except ConnectionRefusedError:  # nobody listens: not another kubelet's
+            os.unlink(DEVICE_PLUGINS)
     for folder in FOREIGN_FOLDERS:
         with contextlib.suppress(OSError):
             os.rmdir(folder)

@@ -220,9 +220,10 @@ def cgroup_up():
 def cgroup_pids():
     pids = set()
     for hierarchy in cgroup_hierarchies():
-        for procs in (hierarchy / CGROUP).rglob("cgroup.procs"):
+        # Groups go while we look; os.walk does not mind.
+        for folder, _, _ in os.walk(hierarchy / CGROUP):
             with contextlib.suppress(OSError):
-                pids.update(map(int, procs.read_text().split()))
+                pids.update(map(int, pathlib.Path(folder, "cgroup.procs").read_text().split()))
     return pids
 
 
@@ -271,7 +272,8 @@ def remove_run():
     # A pod's volume may be a mount of the machine's own files: nothing is removed as long as one is there.
     if left := mounts_below(RUN):
         raise BedError(f"cannot unmount {left[0]}; nothing is removed")
-    shutil.rmtree(RUN, ignore_errors=False) if RUN.exists() else None
+    if RUN.exists():
+        shutil.rmtree(RUN)
 
 
 def can_overlay():

@@ -65,7 +65,9 @@ def apply(folder, log):
 
 
 def install(name):
-    operator, where = OPERATORS[name], RUN / "manifests"
+    operator, where, done = OPERATORS[name], RUN / "manifests", RUN / "installed" / name
+    if done.exists():
+        return
     copy_manifests(name, where / name)
     local = f"{image.PREFIX}{name}"
     entry = operator.entrypoint
@@ -89,6 +91,8 @@ def install(name):
         },
     )
     apply(where / f"{name}-here", f"apply-{name}.log")
+    done.parent.mkdir(exist_ok=True)
+    done.touch()
 
 
 def wait_available(name):
