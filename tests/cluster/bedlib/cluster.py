@@ -244,6 +244,8 @@ def kubelet():
         "clusterDomain": "cluster.local",
         "clusterDNS": [NODE_ADDRESS],
         "resolvConf": "/dev/null",
+        # The operator fills the secret that holds its certificate, and sees it in its volume at the next round.
+        "syncFrequency": "10s",
         "podLogsDir": str(RUN / "pod-logs"),
         "serializeImagePulls": False,
         "maxPods": 240,

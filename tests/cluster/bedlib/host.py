@@ -154,7 +154,7 @@ def stop(names, seconds):
         (PIDS / name).unlink(missing_ok=True)
 
 
-def wait_for(what, probe, needs=(), seconds=120):
+def wait_for(what, probe, needs=(), seconds=300):
     """Until probe() is true; not longer than the parts that it needs are alive."""
     end = time.monotonic() + seconds
     while not probe():
