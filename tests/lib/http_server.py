@@ -22,6 +22,7 @@ A path is a list of steps, "/step=argument;step=argument", arguments percent-enc
   seen=PATH                  JSON: how many requests with that path came, whole or not
   refuse                     HTTP/2: the stream is refused the first time
   goaway                     HTTP/2: the connection ends without an answer
+It is no proxy: CONNECT gets 403, and TLS without --tls gets 400.
 Every answer has X-Connection: the number of its connection, counted from 1.
 """
 
@@ -129,7 +130,15 @@ class Plain:
         self.send(b"%x\r\n%s\r\n" % (len(data), data))
 
     def serve_one(self):
+        if not self.buffer:
+            self.more()
+        if self.buffer[0] == 0x16:  # TLS
+            self.sock.sendall(b"HTTP/1.1 400 Whatever\r\n\r\n")
+            raise Over
         method, path, request_headers = self.read_head()
+        if method == "CONNECT":
+            self.sock.sendall(b"HTTP/1.1 403 Whatever\r\nContent-Length: 0\r\n\r\n")
+            raise Over
         number, steps = count(path), steps_of(path)
         if steps[0][0] == "early":
             self.reset() if steps[0][1] == b"reset" else None
