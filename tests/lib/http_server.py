@@ -9,6 +9,7 @@ A path is a list of steps, "/step=argument;step=argument", arguments percent-enc
   sleep=MS                   before what follows
   status=N  header=K:V       of the answer, before its body
   body=TEXT  size=N          the body, with Content-Length; size: N times x
+  gzip=N                     N times x, compressed if the client takes that
   chunk=TEXT                 a chunk, at once; the last one follows by itself. HTTP/1.1 only, like all below
   drip=N:SIZE:MS             N chunks of SIZE bytes, one every MS
   unmarked=TEXT              a body that ends with the connection
@@ -27,6 +28,7 @@ Every answer has X-Connection: the number of its connection, counted from 1.
 """
 
 import argparse
+import gzip
 import json
 import os
 import select
@@ -167,6 +169,11 @@ class Plain:
                 answer = echo(method, path, request_headers, body)
             elif name == "seen":
                 answer = seen_answer(text)
+            elif name == "gzip":
+                answer = b"x" * int(text)
+                if any(k.lower() == "accept-encoding" and "gzip" in v for k, v in request_headers):
+                    answer = gzip.compress(answer)
+                    headers.append(("Content-Encoding", "gzip"))
             elif name in ("chunk", "drip"):
                 n, size, ms = map(int, text.split(":")) if name == "drip" else (1, 0, 0)
                 if not chunked:
@@ -311,10 +318,26 @@ class Multiplexed:
                 self.changed.notify_all()
 
 
+def handshake(sock, context):
+    sock = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+    try:
+        sock.do_handshake()
+    except ssl.SSLError:
+        # What the client has sent meanwhile must be read, or a reset overtakes the alert that says why.
+        plain = socket.socket(fileno=sock.detach())
+        plain.shutdown(socket.SHUT_WR)
+        plain.settimeout(2)
+        while plain.recv(65536):
+            pass
+        plain.close()
+        raise Over from None
+    return sock
+
+
 def serve(sock, number, context):
     try:
         if context is not None:
-            sock = context.wrap_socket(sock, server_side=True)
+            sock = handshake(sock, context)
         multiplexed = context is not None and sock.selected_alpn_protocol() == "h2"
         (Multiplexed if multiplexed else Plain)(sock, number).serve()
     except (Over, OSError, ValueError):

@@ -1,6 +1,7 @@
 // Endpoints: what is refused as configuration, and servers that cannot be reached.
 #include "support.h"
 
+#include "base/log.h"
 #include "http/backoff.h"
 
 #include <arpa/inet.h>
@@ -189,6 +190,38 @@ Test(endpoint, proxy_prefix_and_unix_socket) {
     rmdir(dir);
 }
 
+Test(endpoint, the_log_tells_no_secrets) {
+    char name[] = "/tmp/http-log-XXXXXX";
+    int file = mkstemp(name), old = dup(2);
+    dup2(file, 2);
+    log_set_level(LOG_DEBUG);
+    cr_assert(http_endpoint_set_header(b.endpoint, "Authorization", "Bearer secret-1"));
+    static const struct http_header header = {"X-Other", "secret-2"};
+    struct http_request request = usual;
+    request.method = "POST";
+    request.path = "/status=409;body=x?token=secret-3";
+    request.headers = &header;
+    request.header_count = 1;
+    request.body = "secret-4";
+    request.body_len = 8;
+    struct outcome o = {0};
+    begin(&b, &o, &request);
+    finish(&b);
+    log_set_level(LOG_INFO);
+    dup2(old, 2);
+    char text[4096] = "";
+    cr_assert_gt(pread(file, text, sizeof text - 1, 0), 0);
+    cr_expect_not_null(strstr(text, "POST /status=409;body=x: OK, status 409, "), "%s", text);
+    static const char *const secrets[] = {"secret-1", "secret-2", "token", "secret-4"};
+    for (size_t i = 0; i < ARRAY_LEN(secrets); i++) {
+        cr_expect_null(strstr(text, secrets[i]), "%s", text);
+    }
+    close(file);
+    close(old);
+    unlink(name);
+    outcome_done(&o);
+}
+
 Test(endpoint, backoff) {
     struct http_backoff backoff = {.base_ms = 100, .cap_ms = 1000};
     static const int64_t most[] = {100, 200, 400, 800, 1000, 1000, 1000};
@@ -211,8 +244,8 @@ Test(endpoint, backoff) {
 }
 
 Test(endpoint, names_of_failures) {
-    for (int i = 0; i < HTTP_FAILURES; i++) {
-        cr_expect(strlen(http_failure_name(i)) > 1, "%d", i);
+    for (unsigned i = 0; i < HTTP_FAILURES; i++) {
+        cr_expect(strlen(http_failure_name(i)) > 1, "%u", i);
     }
     cr_expect_str_eq(http_failure_name(HTTP_TOO_LARGE), "TOO_LARGE");
     cr_expect_str_eq(http_failure_name(HTTP_FAILURES), "?");

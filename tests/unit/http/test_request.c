@@ -113,6 +113,33 @@ Test(request, large_bodies_both_ways) {
     outcome_done(&o);
 }
 
+Test(request, compressed) {
+    static const struct {
+        bool gzip;
+        const char *path;
+        enum http_failure failure;
+        size_t len;
+    } rows[] = {
+        {true, "/gzip=100000", HTTP_OK, 100000},
+        {false, "/gzip=100000", HTTP_OK, 100000},
+        {true, "/gzip=1048576", HTTP_OK, 1048576},
+        {true, "/gzip=100000000", HTTP_TOO_LARGE, 0}, // 100 kB on the wire
+        {true, "/header=Content-Encoding:gzip;body=not%20so", HTTP_PROTOCOL, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct http_request request = usual;
+        request.path = rows[i].path;
+        request.gzip = rows[i].gzip;
+        struct outcome o = {0};
+        begin(&b, &o, &request);
+        finish(&b);
+        cr_expect_eq(o.failure, rows[i].failure, "row %zu: %s, %s", i, http_failure_name(o.failure), o.problem);
+        cr_expect_eq(strstr(o.headers, "Content-Encoding") != NULL, rows[i].gzip, "%s", o.headers);
+        cr_expect(o.failure != HTTP_OK || (o.body_len == rows[i].len && o.body[rows[i].len - 1] == 'x'));
+        outcome_done(&o);
+    }
+}
+
 // ---- Faults
 
 Test(request, faults) {
