@@ -123,15 +123,20 @@ def main():
     verb(down, "end everything and forget the cluster")
     verb(status, "what runs, and where its files are")
     verb(kubeconfig, "print the administrator's kubeconfig, good on this machine and in the namespace").add_argument("--path", action="store_true", help="where it is, instead")
-    verb(kubectl, "kubectl as administrator").add_argument("arguments", nargs=argparse.REMAINDER)
-    verb(shell, "a shell, or a command, in the network namespace").add_argument("arguments", nargs=argparse.REMAINDER)
+    verb(kubectl, "kubectl as administrator")
+    verb(shell, "a shell, or a command, in the network namespace")
     p = verb(make_image, "put an image into the node", name="image")
     p.add_argument("name", help="NAME or NAME:TAG; becomes localhost/trainerd/NAME:1")
     p.add_argument("folder", nargs="?", help="its root")
     p.add_argument("--python", action="store_true", help="a root for pods that mount the machine's /usr and /etc/alternatives")
     p.add_argument("--entrypoint", nargs="+")
     p.add_argument("--user", default="")
-    options = parser.parse_args()
+    # argparse would take the first of kubectl's own options for one of ours.
+    mine, arguments = sys.argv[1:], []
+    if mine[:1] in (["kubectl"], ["shell"]):
+        mine, arguments = mine[:1], mine[2:] if mine[1:2] == ["--"] else mine[1:]
+    options = parser.parse_args(mine)
+    options.arguments = arguments
     try:
         return options.function(options) or 0
     except BedError as e:

@@ -36,6 +36,30 @@ def test_a_container_ends_with_its_exit_code_and_its_log_is_kept(kube):
     assert sorted(kube("logs", "seven").split()) == ["err", "out"]
 
 
+ASK = """
+import os, pathlib, ssl, urllib.request
+print(urllib.request.urlopen("http://hello:80/text", timeout=5).read().decode())
+account = pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount")
+request = urllib.request.Request("https://kubernetes.default/version", headers={"Authorization": "Bearer " + (account / "token").read_text()})
+print(urllib.request.urlopen(request, timeout=5, context=ssl.create_default_context(cafile=account / "ca.crt")).status)
+"""
+
+
+def test_a_pod_reaches_a_service_by_its_short_name_and_the_api_server(kube):
+    serve = "cd /tmp && echo hello > text && exec busybox httpd -f -p 8080"
+    served = {"containers": [{"name": "main", "image": "localhost/trainerd/tools:1", "command": ["sh", "-c", serve]}]}
+    service = {"selector": {"app": "hello"}, "ports": [{"port": 80, "targetPort": 8080}]}
+    asking = python_template("main", ["/usr/bin/python3", "-c", ASK])["spec"]
+    kube.create(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hello", "labels": {"app": "hello"}}, "spec": served},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hello"}, "spec": service},
+        # Tried again until the service has its pod.
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asking"}, "spec": {**asking, "restartPolicy": "OnFailure"}},
+    )
+    kube.until("answers", lambda: kube.get("pod", "asking")["status"]["phase"] == "Succeeded", seconds=120)
+    assert kube("logs", "asking").split() == ["hello", "200"]
+
+
 def test_the_webhook_refuses_what_it_should(kube):
     template = python_template("pytorch", ["true"])
     kube.create(pytorch_job("fits", template), dry_run=True)

@@ -86,7 +86,7 @@ def full_name(name):
 
 # ---- Roots of the images that the bed itself needs ------------------------------------------------------------------
 
-APPLETS = "cat cut date echo env false grep head kill ls mkdir rm seq sleep tail test touch true wc wget".split()
+APPLETS = "cat cut date echo env false grep head kill ls mkdir rm seq sleep tail test touch true wc".split()
 
 # busybox's nslookup does not read the search list, but short names is what an operator's init container asks for.
 NSLOOKUP = """#!/bin/sh
