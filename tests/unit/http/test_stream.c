@@ -137,6 +137,21 @@ Test(stream, pause_and_resume_within_data) {
     outcome_done(&o);
 }
 
+Test(stream, idle_time_begins_anew_with_resume) {
+    struct http_request request = asking("/chunk=a;sleep=1500;chunk=b");
+    request.idle_ms = 1000;
+    struct outcome o = {.on_data = pause_it};
+    begin_stream(&b, &o, &request);
+    run_until(&b, &o.pieces, 1);
+    run_for(&b, 1200);
+    o.on_data = NULL;
+    http_resume(o.call);
+    finish(&b);
+    cr_expect_eq(o.failure, HTTP_OK, "%s", o.problem);
+    cr_expect_str_eq(str_text(&o.data), "ab");
+    outcome_done(&o);
+}
+
 Test(stream, cancel_while_paused) {
     struct http_request request = asking("/size=67108864");
     struct outcome o = {.on_data = pause_it};
@@ -266,4 +281,70 @@ Test(stream, closing_the_client_ends_them) {
         cr_expect_eq(o[i].status, 200);
         outcome_done(&o[i]);
     }
+}
+
+// ---- All at once
+
+enum { STORM = 300 };
+
+static void at_random(struct outcome *o) {
+    switch (rand() % 8) {
+    case 0:
+        http_cancel(o->call);
+        o->bench->left--;
+        o->call = NULL;
+        break;
+    case 1:
+        http_pause(o->call);
+        break;
+    case 2:
+        http_pause(o->call);
+        http_resume(o->call);
+        break;
+    default:
+        break;
+    }
+}
+
+Test(stream, storm) {
+    static const char *const paths[] = {"/drip=20:500:2", "/reset=300;size=1000", "/size=300000",
+                                        "/stall",         "/early=reset",         "/raw=bad",
+                                        "/chunk=a;cut=3", "/sleep=20;body=x",     "/a bad path"};
+    struct outcome *all = mem_zalloc(STORM * sizeof *all);
+    srand(7);
+    for (int i = 0; i < STORM; i++) {
+        struct http_request request = asking(paths[rand() % (int)ARRAY_LEN(paths)]);
+        request.idle_ms = 1000;
+        if (i % 3 == 0) {
+            request.total_ms = 3000;
+            begin(&b, &all[i], &request);
+        } else {
+            all[i].on_data = at_random;
+            begin_stream(&b, &all[i], &request);
+        }
+        if (i % 16 == 0) {
+            run_for(&b, 5);
+        }
+        struct outcome *some = &all[rand() % (i + 1)];
+        if (rand() % 5 == 0 && some->call != NULL) {
+            http_cancel(some->call);
+            some->call = NULL;
+            b.left--;
+        }
+    }
+    for (int round = 0; b.left > 0 && round < 1000; round++) {
+        for (int i = 0; i < STORM; i++) {
+            http_resume(all[i].call);
+        }
+        run_for(&b, 10);
+    }
+    cr_expect_eq(b.left, 0);
+    for (int i = 0; i < STORM; i++) {
+        cr_expect_leq(all[i].ended, 1);
+        outcome_done(&all[i]);
+    }
+    mem_free(all);
+    struct outcome after = get(&b, "/body=x");
+    cr_expect_eq(after.failure, HTTP_OK);
+    outcome_done(&after);
 }
