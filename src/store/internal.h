@@ -107,6 +107,7 @@ struct store {
     // loop thread
     int64_t newest, oldest;
     char *problem;
+    bool full; // problem is that there is no space
     void (*on_health)(void *ctx, const char *problem);
     void *on_health_ctx;
     struct hash used; // request ids, see requests.c
@@ -158,7 +159,7 @@ bool store_do_trim(struct store *s, struct request *r); // one small transaction
 // thread.c
 void store_enqueue(struct store *s, struct request *take_request);
 void store_answer(struct request *take_request);
-void store_say_health(struct store *s, const char *problem); // from the store thread
+void store_say_health(struct store *s, const struct err *trouble); // from the store thread; NULL: none
 void store_request_free(struct request *r);
 void store_thread_end(struct store *s); // joins; frees what was not answered
 

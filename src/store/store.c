@@ -73,6 +73,10 @@ const char *store_problem(const struct store *s) {
     return s->problem;
 }
 
+bool store_full(const struct store *s) {
+    return s->full;
+}
+
 void store_on_health(struct store *s, void (*fn)(void *ctx, const char *problem), void *ctx) {
     s->on_health = fn;
     s->on_health_ctx = ctx;

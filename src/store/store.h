@@ -61,6 +61,7 @@ int64_t store_newest_sequence(const struct store *s); // as of open, then the ne
 int64_t store_oldest_sequence(const struct store *s); // 1 + up to where retention has removed; kept up to date
 // NULL while the last write succeeded; otherwise why not. on_health is called when that changes.
 const char *store_problem(const struct store *s);
+bool store_full(const struct store *s); // there is a problem, and it is that there is no space
 void store_on_health(struct store *s, void (*fn)(void *ctx, const char *problem), void *ctx);
 
 // On start, blocking: every job with its newest transition, by ordinal. spec_json is given for jobs whose state is

@@ -191,6 +191,7 @@ struct health {
     struct loop_message message;
     struct store *store;
     char *problem;
+    bool full;
 };
 
 static void on_health(struct loop_message *message) {
@@ -199,6 +200,7 @@ static void on_health(struct loop_message *message) {
     if (!s->closing && !str_same(s->problem, h->problem)) {
         mem_free(s->problem);
         s->problem = TAKE(h->problem);
+        s->full = h->full;
         if (s->on_health != NULL) {
             s->on_health(s->on_health_ctx, s->problem);
         }
@@ -207,8 +209,11 @@ static void on_health(struct loop_message *message) {
     mem_free(h);
 }
 
-void store_say_health(struct store *s, const char *problem) {
+void store_say_health(struct store *s, const struct err *trouble) {
     struct health *h = NEW(struct health);
-    *h = (struct health){.message.fn = on_health, .store = s, .problem = mem_strdup(problem)};
+    *h = (struct health){.message.fn = on_health,
+                         .store = s,
+                         .problem = trouble != NULL ? mem_strdup(trouble->message) : NULL,
+                         .full = trouble != NULL && trouble->code == ERR_EXHAUSTED};
     loop_post(s->loop, &h->message);
 }

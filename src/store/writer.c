@@ -163,7 +163,7 @@ void store_write_failed(struct store *s, struct err *take_err) {
     s->retry_ns = clock_mono() + s->retry_step_ms * CLOCK_MS;
     err_done(&s->trouble);
     err_move(&s->trouble, take_err);
-    store_say_health(s, s->trouble.message);
+    store_say_health(s, &s->trouble);
 }
 
 void store_write_group(struct store *s, struct list *take_requests) {

@@ -18,6 +18,7 @@ static void on_health(void *ctx, const char *problem) {
     struct health_log *h = ctx;
     str_add(&h->text, problem != NULL ? "bad " : "good ");
     cr_expect(str_same(problem, store_problem(h->world->store)));
+    cr_expect_eq(store_full(h->world->store), problem != NULL);
     if (problem != NULL) {
         cr_expect_not_null(strstr(problem, "no space left"), "%s", problem);
         cr_expect_not_null(strstr(problem, h->world->directory), "%s", problem);
