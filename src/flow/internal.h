@@ -75,6 +75,10 @@ struct flow_choice {
 bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice *ret, struct err *err) MUST_CHECK;
 bool flow_backend_serves(const struct backend *b, const char *target);
 
+// ignored.c: what the local target does not do
+void flow_refuse_unsupported(const struct job_spec *spec, struct err *err);
+void flow_warn_ignored(const struct job_spec *spec, void (*warn)(void *ctx, const char *text), void *ctx);
+
 // journal.c
 void flow_journal_flush(void *ctx);
 void flow_journal_leave(struct flow *f);

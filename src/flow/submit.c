@@ -11,62 +11,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WARNINGS_MAX = 32, NAME_TRIES = 8 };
+enum { WARNINGS_MAX = 64, NAME_TRIES = 8 };
 
 struct warnings {
     struct arena *arena;
     const char *texts[WARNINGS_MAX];
-    size_t count;
+    size_t count, more; // more: that had no place
 };
 
 static void warn(void *ctx, const char *text) {
     struct warnings *w = ctx;
-    if (w->count < WARNINGS_MAX) {
+    if (w->count < WARNINGS_MAX - 1) {
         w->texts[w->count++] = arena_strdup(w->arena, text);
+    } else {
+        w->more++;
     }
 }
 
-// ---- What the local target cannot express is refused or said, never dropped silently
-// ---------------------------------------------
-
-struct field_rule {
-    const char *path, *text;
-};
-
-static void check_unsupported(const struct job_spec *spec, struct err *err) {
-    static const struct field_rule rules[] = {
-        {"depends_on", "dependencies between jobs are not live in this version"},
-        {"elastic", "no target that this server has can run elastic jobs"},
-        {"metrics", "metric collectors are not live in this version"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        const struct json *value = json_get(spec->tree, rules[i].path);
-        if (value != NULL && value->count != 0) {
-            err_violate(err, rules[i].path, "%s", rules[i].text);
-        }
-    }
-}
-
-static void warn_ignored(const struct job_spec *spec, struct warnings *w) {
-    static const char *const policies[] = {"queue", "priority_class", "gang", "min_available"};
-    const struct json *run_policy = json_get(spec->tree, "run_policy");
-    for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
-        const struct json *value = json_get(run_policy, policies[i]);
-        if (value != NULL && !str_same(value->text, "") && !(value->type == JSON_BOOL && !value->boolean)) {
-            CLEANUP(mem_free_ptr)
-            char *text = mem_printf("run_policy.%s has no effect on the local backend", policies[i]);
-            warn(w, text);
-        }
-    }
-    JSON_EACH (role, json_get(spec->tree, "roles")) {
-        JSON_EACH (e, json_get(role, "env")) {
-            if (json_get(e, "value_from") != NULL) {
-                CLEANUP(mem_free_ptr)
-                char *text = mem_printf("env %s of role %s: value_from needs a cluster; it is empty here",
-                                        json_string(json_get(e, "name"), ""), json_string(json_get(role, "name"), ""));
-                warn(w, text);
-            }
-        }
+static void count_rest(struct warnings *w) {
+    if (w->more != 0) {
+        w->texts[w->count++] = arena_printf(w->arena, "and %zu warnings more", w->more);
     }
 }
 
@@ -106,15 +70,17 @@ static bool prepare(struct flow *f, const struct job_spec *spec, struct prepared
     if (!flow_choose(f, spec, &ret->choice, err)) {
         return false;
     }
-    check_unsupported(spec, err);
+    flow_refuse_unsupported(spec, err);
     if (err_set(err) || !runtime_validate(ret->choice.runtime, spec, &ret->arena, &tree, err) ||
         !check_name_length(ret, spec, err)) {
         return false;
     }
-    warn_ignored(spec, &ret->warnings);
+    flow_warn_ignored(spec, warn, &ret->warnings);
     struct backend *b = ret->choice.backend;
-    return flow_plan_make(ret->choice.runtime, spec, tree, &ret->plan, err) &&
-           b->ops->check(b, ret->plan, warn, &ret->warnings, err);
+    bool ok = flow_plan_make(ret->choice.runtime, spec, tree, &ret->plan, err) &&
+              b->ops->check(b, ret->plan, warn, &ret->warnings, err);
+    count_rest(&ret->warnings);
+    return ok;
 }
 
 // ---- Idempotency
@@ -156,16 +122,27 @@ static bool find_duplicate(struct flow *f, const struct job_spec *spec, const ch
 // ---- Limits
 // -------------------------------------------------------------------------------------------------------------------------
 
+static bool admit_journal(struct flow *f, struct err *err) {
+    const char *problem = store_problem(f->store);
+    if (problem == NULL) {
+        return true;
+    }
+    if (store_full(f->store)) {
+        err_fail(err, ERR_EXHAUSTED, "JOURNAL_FULL", "no new jobs while the journal has no space: %s", problem);
+    } else {
+        err_fail(err, ERR_UNAVAILABLE, "JOURNAL_UNAVAILABLE", "no new jobs while the journal cannot be written: %s",
+                 problem);
+    }
+    err->retry_after_ms = 5000;
+    return false;
+}
+
 static bool admit(struct flow *f, struct err *err) {
     if (f->draining) {
         return err_fail(err, ERR_UNAVAILABLE, "SHUTTING_DOWN",
                         "the server is shutting down, try again on its successor");
     }
-    const char *problem = store_problem(f->store);
-    if (problem != NULL) {
-        err_fail(err, ERR_UNAVAILABLE, "JOURNAL_UNAVAILABLE", "no new jobs while the journal cannot be written: %s",
-                 problem);
-        err->retry_after_ms = 5000;
+    if (!admit_journal(f, err)) {
         return false;
     }
     const struct {

@@ -33,6 +33,16 @@ def violations(error):
     return {}
 
 
+def reason(error):
+    """The reason of the ErrorInfo of an error."""
+    for packed in rpc_status.from_call(error).details:
+        if packed.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+            info = error_details_pb2.ErrorInfo()
+            packed.Unpack(info)
+            return info.reason
+    return None
+
+
 def pytorch(**kw):
     s = spec("true", runtime="pytorch", role="master", **kw)
     s.roles.add(name="worker", command=["true"])
@@ -130,6 +140,19 @@ def test_spec(shared, case):
     assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert field in found and piece in found[field], found
     assert "do-not-show" not in error.details() + str(found)
+
+
+def test_what_the_local_backend_ignores_is_said(shared):
+    s = spec("true")
+    s.roles[0].image = "registry/train:1"
+    s.roles[0].node_selector["zone"] = "a"
+    s.run_policy.queue = "team"
+    got = shared.stub().Submit(service_pb2.SubmitRequest(spec=s, validate_only=True)).warnings
+    assert list(got) == [
+        "run_policy.queue has no effect on the local backend",
+        "image of role worker has no effect on the local backend",
+        "node_selector of role worker has no effect on the local backend",
+    ]
 
 
 def test_S04_case_of_a_role_is_forgiven_and_canonical(shared):
@@ -296,14 +319,19 @@ def test_full_disk_refuses_new_work_and_loses_nothing(make_daemon, tmp_path):
                     f.write(b"x" * 4096)
             except OSError:
                 pass
-        errors = set()
+        errors = []
         for _ in range(200):
             try:
                 submit(stub, spec("true"))
             except grpc.RpcError as e:
-                errors.add(e.code())
-                break
-        assert errors and errors <= {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE}
+                errors.append(e)
+                if len(errors) == 3:
+                    break
+        assert len(errors) == 3, "the first that did not fit, and those that are not even tried"
+        for e in errors:
+            assert e.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, e
+            assert reason(e) == "JOURNAL_FULL", e
+            assert "no space left" in e.details() and str(disk) in e.details(), e
         assert stub.Get(service_pb2.GetRequest(job=ref(kept))).name == "kept", "reading goes on"
         ballast.unlink()
         end = time.monotonic() + 30
