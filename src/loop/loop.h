@@ -11,6 +11,7 @@
 #include "base/list.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { LOOP_SLOW_MS = 20 };
@@ -112,6 +113,28 @@ struct loop_child {
 };
 void loop_child_start(struct loop_child *c, struct loop *loop, int pid, void (*fn)(void *, int), void *ctx);
 void loop_child_stop(struct loop_child *c);
+
+// A program that is run for its answer: no input, no error output, a session of its own, our signals and descriptors
+// not passed on. What it left running in its session is its own affair, unless it had to be killed.
+struct loop_program;
+struct loop_program_args {
+    const char *const *argv; // NULL at the end; argv[0] without a slash is looked up in PATH
+    const char *const *env;  // NULL at the end: all of it
+    size_t max_output;
+    int64_t timeout_ms;
+};
+enum loop_program_end { LOOP_PROGRAM_EXITED, LOOP_PROGRAM_TIMEOUT, LOOP_PROGRAM_TOO_LARGE };
+struct loop_program_result { // valid during the callback
+    enum loop_program_end end;
+    int status; // as of waitpid; 0 when it was killed
+    const char *output;
+    size_t output_len;
+};
+// NULL: it cannot be started, *ret_errno says why; otherwise done is called once, later, and the program is gone.
+struct loop_program *loop_program_start(struct loop *loop, const struct loop_program_args *args,
+                                        void (*done)(void *ctx, const struct loop_program_result *result), void *ctx,
+                                        int *ret_errno);
+void loop_program_stop(struct loop_program *program); // kills it and its session; no callback
 
 // A thread of its own, for the store and the completion queue. All signals are blocked in it.
 struct loop_thread;
