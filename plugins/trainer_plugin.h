@@ -6,6 +6,7 @@
  *
  * Changelog of the ABI
  *   1.0  first version
+ *   1.1  objects of a cluster: cluster_check ... kubeflow_observe
  *
  * Rules
  *   - C99 and C++. Only fixed-width types cross, and no type of any other library. Enumerations are uint32_t with named
@@ -29,7 +30,7 @@ extern "C" {
 
 #define TRAINER_PLUGIN_MAGIC 0x54504c31u /* "TPL1" */
 #define TRAINER_ABI_MAJOR 1u             /* must be equal */
-#define TRAINER_ABI_MINOR 0u             /* the plugin's must not be greater than the host's */
+#define TRAINER_ABI_MINOR 1u             /* the plugin's must not be greater than the host's */
 
 /* Capabilities. The host refuses a plugin with an unknown bit in the low half (required of the host) and ignores
  * unknown ones in the high half (optional). */
@@ -137,6 +138,34 @@ struct trainer_host {
     void (*plan_env_add)(struct trainer_writer *w, const char *text);
     void (*plan_env_end)(struct trainer_writer *w);
     void (*plan_process_end)(struct trainer_writer *w);
+
+    /* ---- Objects of a cluster: what all runtimes share (1.1) -------------------------------------------------------
+     *
+     * Reports what a cluster would leave hanging, for every role: no image, a name that is no DNS-1035 label. Returns
+     * TRAINER_OK or TRAINER_FAILED; render calls it first. */
+    int32_t (*cluster_check)(const struct trainer_value *spec, struct trainer_errors *errors);
+    /* Begins an object: apiVersion, kind, metadata (the job's name, namespace, labels, annotations; its queue as
+     * Kueue's label), and leaves its "spec" open. A spec without a name shows NAME_PREFIX-00000. */
+    void (*object_begin)(struct trainer_writer *w, const struct trainer_value *spec, const char *api_version,
+                         const char *kind);
+    void (*object_end)(struct trainer_writer *w);
+    /* A PodTemplateSpec as a value: the role's container under this name, everything else of the role, and its
+     * pod_overlay merged last by the rules of strategic merge. */
+    void (*pod_template)(struct trainer_writer *w, const struct trainer_value *role, const char *container);
+    /* The member "runPolicy" of a kubeflow.org/v1 kind: cleanPodPolicy (default Running), backoffLimit (default 3),
+     * activeDeadlineSeconds, suspend, schedulingPolicy. The time to live is the daemon's own affair. */
+    void (*kubeflow_run_policy)(struct trainer_writer *w, const struct trainer_value *spec);
+    /* The member `name`, e.g. "pytorchReplicaSpecs": every role with replicas, restartPolicy and template. A role's key
+     * is its name with a capital, and PS. */
+    void (*kubeflow_replicas)(struct trainer_writer *w, const struct trainer_value *spec, const char *name,
+                              const char *container);
+    /* The whole of observe for a kubeflow.org/v1 kind. What observe writes is an object:
+     *   "state"     PENDING, RUNNING, RESTARTING, SUSPENDED, SUCCEEDED, FAILED; mandatory
+     *   "reason"    a reason of the contract, e.g. "COMPLETED", "DEADLINE_EXCEEDED"; BACKEND_ERROR when only the
+     *               message says more
+     *   "message"   the operator's
+     *   "happened"  when the operator says that it came so, RFC 3339; or left out */
+    void (*kubeflow_observe)(struct trainer_writer *w, const struct trainer_value *object);
 };
 
 #define TRAINER_HOST_HAS(host, member) (offsetof(struct trainer_host, member) + sizeof((host)->member) <= (host)->size)
@@ -179,7 +208,7 @@ struct trainer_functions {
     /* [needs RENDER] Writes one object, or an array of objects in the order of their creation. */
     int32_t (*render)(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                       const char *target, struct trainer_writer *w, struct trainer_errors *errors);
-    /* [needs RENDER] Reads one object of a target and writes {"state", "reason", "message", ...}. */
+    /* [needs RENDER] Reads one object of a target and writes what kubeflow_observe says. */
     int32_t (*observe)(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
                        const char *target, struct trainer_writer *w, struct trainer_errors *errors);
 };

@@ -35,6 +35,29 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "JAXJob");
+    host->kubeflow_run_policy(w, spec);
+    host->kubeflow_replicas(w, spec, "jaxReplicaSpecs", "jax");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {"worker", "one process of the group; worker 0 is the coordinator", 1, 1, 0, TRAINER_RESTART_NEVER},
     {NULL, NULL, 0, 0, 0, 0},
@@ -42,6 +65,7 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "JAXJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
@@ -49,14 +73,15 @@ static const char *const reserved_env[] = {
     "COORDINATOR_ADDRESS",     "COORDINATOR_PORT",  "NUM_PROCESSES",  "PROCESS_ID",
     "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "jax",
     .version = "1.0",
     .description = "JAX: jax.distributed, one process a worker",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

@@ -72,6 +72,34 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "MPIJob");
+    host->kubeflow_run_policy(w, spec);
+    int64_t slots = host->integer(host->get(spec, "params.slots_per_worker"), 0);
+    if (slots > 0) {
+        host->put_key(w, "slotsPerWorker");
+        host->put_integer(w, slots);
+    }
+    host->kubeflow_replicas(w, spec, "mpiReplicaSpecs", "mpi");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {"launcher", "runs mpirun; its exit decides", 1, 1, 1, TRAINER_RESTART_NEVER},
     {"worker", "room for slots_per_worker ranks", 0, 1, 0, TRAINER_RESTART_NEVER},
@@ -80,6 +108,7 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "MPIJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
@@ -99,14 +128,15 @@ static const char *const reserved_env[] = {"OMPI_MCA_plm_rsh_agent",
                                            "I_MPI_HYDRA_BOOTSTRAP_EXEC",
                                            NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "mpi",
     .version = "1.0",
     .description = "MPI: a program on many ranks by mpirun",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

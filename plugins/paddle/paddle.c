@@ -66,6 +66,29 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "PaddleJob");
+    host->kubeflow_run_policy(w, spec);
+    host->kubeflow_replicas(w, spec, "paddleReplicaSpecs", "paddle");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {"master", "parameter server; its exit decides", 0, 1, 0, TRAINER_RESTART_ON_FAILURE},
     {"worker", "one trainer", 0, 1, 0, TRAINER_RESTART_ON_FAILURE},
@@ -74,19 +97,21 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "PaddleJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
 static const char *const reserved_env[] = {"PADDLE_*", NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "paddle",
     .version = "1.0",
     .description = "PaddlePaddle: collective or parameter-server training",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

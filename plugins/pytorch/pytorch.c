@@ -10,6 +10,8 @@
  * The master decides about success; without a master all workers do, and worker 0 is the place of rendezvous. */
 #include "trainer_plugin.h"
 
+#include <stdio.h>
+
 static int32_t validate(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                         struct trainer_errors *errors) {
     (void)host;
@@ -67,6 +69,44 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static void put_as_text(const struct trainer_host *host, struct trainer_writer *w, const struct trainer_value *value) {
+    char digits[24];
+    if (host->text(value, NULL) != NULL) {
+        host->put_value(w, value);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%lld", (long long)host->integer(value, 1));
+    host->put_text(w, digits);
+}
+
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "PyTorchJob");
+    host->kubeflow_run_policy(w, spec);
+    const struct trainer_value *nproc = host->get(spec, "params.nproc_per_node");
+    if (nproc != NULL) { /* the field takes texts only */
+        host->put_key(w, "nprocPerNode");
+        put_as_text(host, w, nproc);
+    }
+    host->kubeflow_replicas(w, spec, "pytorchReplicaSpecs", "pytorch");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {.name = "master",
      .description = "rank 0 and place of rendezvous; its exit decides",
@@ -82,6 +122,7 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "PyTorchJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
@@ -94,14 +135,15 @@ static const char schema[] = "{\"type\": \"object\", \"additionalProperties\": f
 static const char *const reserved_env[] = {"MASTER_ADDR", "MASTER_PORT",      "RANK",  "WORLD_SIZE",
                                            "LOCAL_RANK",  "LOCAL_WORLD_SIZE", "PET_*", NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "pytorch",
     .version = "1.0",
     .description = "PyTorch: torch.distributed with or without torchrun",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

@@ -87,6 +87,34 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "TFJob");
+    host->kubeflow_run_policy(w, spec);
+    const char *success = host->text(host->get(spec, "params.success_policy"), "");
+    if (success[0] != '\0') {
+        host->put_key(w, "successPolicy");
+        host->put_text(w, success);
+    }
+    host->kubeflow_replicas(w, spec, "tfReplicaSpecs", "tensorflow");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {"chief", "the worker that leads; its exit decides", 0, 1, 1, TRAINER_RESTART_NEVER},
     {"master", "older name of the chief", 0, 1, 1, TRAINER_RESTART_NEVER},
@@ -98,6 +126,7 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "TFJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
@@ -108,14 +137,15 @@ static const char schema[] = "{\"type\": \"object\", \"additionalProperties\": f
 
 static const char *const reserved_env[] = {"TF_CONFIG", NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "tensorflow",
     .version = "1.0",
     .description = "TensorFlow: tf.distribute by TF_CONFIG",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

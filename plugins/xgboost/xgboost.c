@@ -52,6 +52,29 @@ static int32_t plan_local(const struct trainer_host *host, struct trainer_self *
     return TRAINER_OK;
 }
 
+static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
+                      const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    if (host->cluster_check(spec, errors) != TRAINER_OK) {
+        return TRAINER_FAILED;
+    }
+    host->object_begin(w, spec, "kubeflow.org/v1", "XGBoostJob");
+    host->kubeflow_run_policy(w, spec);
+    host->kubeflow_replicas(w, spec, "xgbReplicaSpecs", "xgboost");
+    host->object_end(w);
+    return TRAINER_OK;
+}
+
+static int32_t observe(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *object,
+                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
+    (void)self;
+    (void)target;
+    (void)errors;
+    host->kubeflow_observe(w, object);
+    return TRAINER_OK;
+}
+
 static const struct trainer_role roles[] = {
     {"master", "rank 0; starts the tracker; its exit decides", 1, 1, 1, TRAINER_RESTART_NEVER},
     {"worker", "one more worker of the group", 0, 1, 0, TRAINER_RESTART_NEVER},
@@ -60,20 +83,22 @@ static const struct trainer_role roles[] = {
 
 static const struct trainer_target targets[] = {
     {.name = "local", .kind = "processes", .name_suffix = ""},
+    {.name = "kubeflow.org/v1", .kind = "XGBoostJob", .name_suffix = "-${role}-${index}"},
     {.name = NULL},
 };
 
 static const char *const reserved_env[] = {"MASTER_ADDR", "MASTER_PORT",  "RANK",   "WORLD_SIZE",
                                            "WORKER_PORT", "WORKER_ADDRS", "DMLC_*", NULL};
 
-static const struct trainer_functions functions = {.validate = validate, .plan_local = plan_local};
+static const struct trainer_functions functions = {
+    .validate = validate, .plan_local = plan_local, .render = render, .observe = observe};
 
 static const struct trainer_plugin plugin = {
     TRAINER_PLUGIN_HEAD,
     .name = "xgboost",
     .version = "1.0",
     .description = "XGBoost: distributed training around a Rabit tracker",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_SUSPEND,
+    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

@@ -162,8 +162,7 @@ bool writer_room(struct trainer_writer *w, size_t more) {
     return !w->too_large && w->wrong[0] == '\0';
 }
 
-// Where the next piece of a free document goes, or NULL when it goes nowhere.
-static struct json_writer *target(struct trainer_writer *w, size_t more) {
+struct json_writer *writer_target(struct trainer_writer *w, size_t more) {
     if (w->to == NULL) {
         writer_misuse(w, "wrote JSON into a plan, which takes processes only");
     }
@@ -187,70 +186,70 @@ static bool text_ok(struct trainer_writer *w, const char *text) {
 enum { PIECE = 32 }; // more than any bracket, number or separator takes
 
 static void host_begin_object(struct trainer_writer *w) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_begin_object(to);
     }
 }
 
 static void host_end_object(struct trainer_writer *w) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_end_object(to);
     }
 }
 
 static void host_begin_array(struct trainer_writer *w) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_begin_array(to);
     }
 }
 
 static void host_end_array(struct trainer_writer *w) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_end_array(to);
     }
 }
 
 static void host_put_key(struct trainer_writer *w, const char *key) {
-    struct json_writer *to = text_ok(w, key) ? target(w, strlen(key) + PIECE) : NULL;
+    struct json_writer *to = text_ok(w, key) ? writer_target(w, strlen(key) + PIECE) : NULL;
     if (to != NULL) {
         json_key(to, key);
     }
 }
 
 static void host_put_text(struct trainer_writer *w, const char *text) {
-    struct json_writer *to = text_ok(w, text) ? target(w, strlen(text) + PIECE) : NULL;
+    struct json_writer *to = text_ok(w, text) ? writer_target(w, strlen(text) + PIECE) : NULL;
     if (to != NULL) {
         json_add_string(to, text);
     }
 }
 
 static void host_put_integer(struct trainer_writer *w, int64_t value) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_add_int(to, value);
     }
 }
 
 static void host_put_number(struct trainer_writer *w, double value) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_add_double(to, value);
     }
 }
 
 static void host_put_boolean(struct trainer_writer *w, int32_t value) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to != NULL) {
         json_add_bool(to, value != 0);
     }
 }
 
 static void host_put_value(struct trainer_writer *w, const struct trainer_value *value) {
-    struct json_writer *to = target(w, PIECE);
+    struct json_writer *to = writer_target(w, PIECE);
     if (to == NULL) {
         return;
     }
@@ -292,4 +291,5 @@ void host_table(struct trainer_host *ret) {
         .put_value = host_put_value,
     };
     plan_services(ret);
+    object_services(ret);
 }

@@ -60,6 +60,7 @@ void host_table(struct trainer_host *ret);
 void writer_init(struct trainer_writer *w, size_t limit);
 void writer_done(struct trainer_writer *w);
 void writer_misuse(struct trainer_writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3); // keeps the first
+struct json_writer *writer_target(struct trainer_writer *w, size_t more); // where a piece goes, or NULL: nowhere
 bool writer_room(struct trainer_writer *w, size_t more); // false, latched, when `more` bytes would pass the limit
 
 // plan.c: the plan services of the table, and the document around them
@@ -68,6 +69,13 @@ struct plan *plan_new(const struct json *tree);
 void plan_free(struct plan *plan);
 // Writes the end of the document. A rule that the plan as a whole breaks is then in w->wrong.
 void plan_finish(struct plan *plan, struct trainer_writer *w);
+
+// object.c, pod.c, conditions.c: the services for objects of a cluster
+void object_services(struct trainer_host *ret);
+void pod_template_add(struct str *out, const struct json *role, const char *container); // JSON text
+void conditions_observe(struct json_writer *w, const struct json *object);
+// overlay.c: base with over merged into it, by the rules of strategic merge
+void overlay_merge(struct json_writer *w, const struct json *base, const struct json *over);
 
 // load.c
 struct stat;

@@ -372,7 +372,7 @@ def test_what_is_not_live_says_so(stub):
 def test_runtimes(stub):
     runtimes = {r.name: r for r in stub.ListRuntimes(runtime_pb2.ListRuntimesRequest()).runtimes}
     assert {"process", "pytorch", "tensorflow", "xgboost", "mpi", "jax", "paddle"} <= set(runtimes)
-    assert all(r.available and r.plugin.abi == "1.0" for r in runtimes.values())
+    assert all(r.available and r.plugin.abi == "1.1" for r in runtimes.values())
     one = stub.GetRuntime(runtime_pb2.GetRuntimeRequest(name="pytorch"))
     assert one == runtimes["pytorch"] and [r.name for r in one.roles] == ["master", "worker"]
     assert refused(stub.GetRuntime, runtime_pb2.GetRuntimeRequest(name="nope")).code() == grpc.StatusCode.NOT_FOUND

@@ -13,8 +13,8 @@ static const struct {
     {"misbehave", NULL},
     {"abi_1_0", NULL},
     {"bad_magic", "magic 12345678, expected 54504c31: this is not a descriptor of trainerd"},
-    {"other_major", "abi 2.1, this host has 1.0"},
-    {"newer_minor", "abi 1.9, this host has 1.0"},
+    {"other_major", "abi 2.1, this host has 1.1"},
+    {"newer_minor", "abi 1.9, this host has 1.1"},
     {"short_struct", "descriptor of 40 bytes, expected 168 to 168"},
     {"long_struct", "descriptor of 4096 bytes, expected 168 to 168"},
     {"flags_set", "flags 4 and reserved_zero 0, expected 0"},
@@ -185,7 +185,7 @@ Test(files, a_bad_one_spoils_no_other, .init = make_directory, .fini = remove_di
     cr_expect_str_eq(plugins_at(p, 0)->plugin->name, "good");
     cr_expect_str_eq(plugins_at(p, 1)->plugin->name, "misbehave");
     cr_expect_str_eq(plugins_at(p, 1)->file, "z.so");
-    cr_expect_str_eq(plugins_at(p, 1)->abi, "1.0");
+    cr_expect_str_eq(plugins_at(p, 1)->abi, "1.1");
     cr_expect_null(plugins_at(p, 2));
     cr_expect_eq(plugins_find(p, "good"), plugins_at(p, 0));
     cr_expect_null(plugins_find(p, "goods"));
@@ -221,7 +221,7 @@ Test(runtimes, load) {
         const struct runtime *r = plugins_at(p, i);
         cr_expect_str_eq(r->plugin->name, names[i]);
         cr_expect(runtime_has_target(r, "local"));
-        cr_expect(!runtime_has_target(r, "kubeflow.org/v1"));
+        cr_expect_eq(runtime_has_target(r, "kubeflow.org/v1"), strcmp(names[i], "process") != 0);
         cr_expect_eq(runtime_name_limit(r, NULL, "local"), 63);
         cr_expect_not_null(r->params_schema);
     }

@@ -1,4 +1,5 @@
-// Golden plans: tests/golden/plans/NAME.yaml becomes NAME.json, byte for byte. NAME begins with the runtime.
+// Golden files: tests/golden/plans/NAME.yaml becomes its local plan NAME.json, byte for byte, and tests/golden/renders/
+// its object of kubeflow.org/v1. NAME begins with the runtime.
 // TRAINERD_GOLDEN=write makes them anew; look at the difference before you commit it.
 #include "support.h"
 
@@ -7,7 +8,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#define GOLDEN TRAINERD_SOURCE_DIR "/tests/golden/plans"
+#define GOLDEN TRAINERD_SOURCE_DIR "/tests/golden/"
 
 static char *read_text(const char *path) {
     struct err err = ERR_INIT;
@@ -16,8 +17,14 @@ static char *read_text(const char *path) {
     return str_take(&text);
 }
 
-// The plan, checked to be the same the second time, for people to read.
-static char *plan_of(struct plugins *p, const char *yaml) {
+typedef bool make_fn(const struct runtime *r, const struct json *tree, struct str *out, struct err *err);
+
+static bool render(const struct runtime *r, const struct json *tree, struct str *out, struct err *err) {
+    return runtime_render(r, tree, "kubeflow.org/v1", out, err);
+}
+
+// What a spec becomes, checked to be the same the second time, for people to read.
+static char *made_of(struct plugins *p, const char *yaml, make_fn *make) {
     struct err err = ERR_INIT;
     struct arena a = {0};
     struct str first = STR_INIT;
@@ -28,8 +35,8 @@ static char *plan_of(struct plugins *p, const char *yaml) {
     const struct runtime *r = plugins_find(p, spec->runtime);
     cr_assert_not_null(r, "%s", spec->runtime);
     cr_assert(runtime_validate(r, spec, &a, &tree, &err), "%s", err.message);
-    cr_assert(runtime_plan_local(r, tree, &first, &err), "%s", err.message);
-    cr_assert(runtime_plan_local(r, tree, &second, &err), "%s", err.message);
+    cr_assert(make(r, tree, &first, &err), "%s", err.message);
+    cr_assert(make(r, tree, &second, &err), "%s", err.message);
     cr_expect_str_eq(str_text(&first), str_text(&second));
     json_write_pretty(&pretty, parse(&a, str_text(&first)));
     str_done(&first);
@@ -43,18 +50,18 @@ static int is_spec(const struct dirent *d) {
     return str_ends(d->d_name, ".yaml");
 }
 
-Test(plans, golden) {
+static void check_directory(const char *directory, make_fn *make) {
     struct plugins *p = plugins_new();
     struct err err = ERR_INIT;
     struct dirent **files;
     cr_assert(plugins_load_directory(p, RUNTIMES, NULL, &err), "%s", err.message);
-    int n = scandir(GOLDEN, &files, is_spec, alphasort);
+    int n = scandir(directory, &files, is_spec, alphasort);
     cr_assert_geq(n, 7);
     for (int i = 0; i < n; i++) {
-        char *spec_path = mem_printf("%s/%s", GOLDEN, files[i]->d_name);
+        char *spec_path = mem_printf("%s/%s", directory, files[i]->d_name);
         char *plan_path = mem_printf("%.*s.json", (int)(strlen(spec_path) - strlen(".yaml")), spec_path);
         char *yaml = read_text(spec_path);
-        char *plan = plan_of(p, yaml);
+        char *plan = made_of(p, yaml, make);
         if (str_same(getenv("TRAINERD_GOLDEN"), "write")) {
             cr_assert(fd_write_file(plan_path, plan, strlen(plan), 0644, &err), "%s", err.message);
         }
@@ -69,4 +76,12 @@ Test(plans, golden) {
     }
     free(files);
     plugins_free(p);
+}
+
+Test(golden, plans) {
+    check_directory(GOLDEN "plans", runtime_plan_local);
+}
+
+Test(golden, renders) {
+    check_directory(GOLDEN "renders", render);
 }
