@@ -53,7 +53,7 @@ static void put_targets(struct arena *a, struct flow *f, const char *backend, co
         out->name = text(t->name);
         out->kind = text(t->kind);
         out->available =
-            flow_target_served(f, t->name, add_name, &served) && (str_is_empty(backend) || among(&served, backend));
+            flow_target_served(f, t, add_name, &served) && (str_is_empty(backend) || among(&served, backend));
         out->unavailable_reason = text(out->available          ? ""
                                        : str_is_empty(backend) ? "no backend of this server serves it"
                                                                : "that backend does not serve it");

@@ -78,8 +78,36 @@ struct backend_fact {
     int64_t happened_ns; // wall; 0: now
 };
 
+// What a cluster says of a job: its object, which the runtime knows how to read, and what surrounds it. A value, like
+// a fact; flow makes one fact of the two. Repeating it is harmless.
+struct backend_object {
+    const char *uid;                    // the job's
+    const char *target;                 // whose object it is
+    const struct json *object;          // NULL: as it was at the last report
+    bool gone;                          // it is no longer there
+    bool asked_suspended;               // its spec says so, whatever the operator has made of it yet
+    enum job_reason reason;             // what its pods wait for or suffer from; REASON_NONE: nothing
+    const char *message;                // belongs to reason; NULL: none
+    const struct job_exit *exit;        // first failure of a container, or NULL
+    const struct job_role_count *roles; // by the pods; `desired` is not known here
+    size_t role_count;
+    int32_t pods, active; // pods that exist, that may still use resources
+    int32_t restarts;     // of containers
+};
+
+// A job that the cluster has and nobody here has asked about: made by a daemon that went before it could write so, or by
+// another one. Texts are valid during the call.
+struct backend_found {
+    const char *uid, *name, *namespace_, *target;
+    const char *request_id; // NULL: none
+    const char *spec_json;  // NULL: it is not on the object
+    int64_t created_ns;
+};
+
 struct backend_sink {
+    void (*found)(void *ctx, const struct backend_found *found);
     void (*fact)(void *ctx, const struct backend_fact *fact);
+    void (*object)(void *ctx, const struct backend_object *object);
     // After start(): everything that was running is known; jobs that were expected and not reported are lost.
     void (*ready)(void *ctx);
     // The backend cannot be reached (problem) or can again (NULL).
@@ -149,9 +177,24 @@ struct backend_start {
     const struct job_spec *spec;
 };
 
+// A job whose objects are about to be made in a cluster.
+struct backend_create {
+    const char *uid, *name, *namespace_, *target;
+    const struct json *objects; // as rendered: one object, or an array in the order of creation
+    const char *request_id;     // NULL: none
+    const char *spec_hash, *spec_json;
+    bool dry_run; // everything is checked by the cluster, nothing is made
+};
+
 struct backend_ops {
     const char *kind;           // "local"
     const char *const *targets; // NULL-terminated names that plugins use, e.g. {"local", NULL}
+    // Whether it can run this at present. NULL: every target of the list. why: a sentence when not; borrowed.
+    bool (*serves)(struct backend *b, const char *target, const char *kind, const char **ret_why);
+    // A backend where a job is durable as soon as its objects are made: makes them before the journal is told, and
+    // says so. done is called once, from the loop; never after stop(). NULL: the journal comes first.
+    void (*create)(struct backend *b, const struct backend_create *job, void (*done)(void *ctx, const struct err *err),
+                   void *ctx);
     // Begins to work and to report. What was running before a restart is adopted: for jobs given by submit() before
     // ready() fires, processes that already exist are taken over, never started twice.
     void (*start)(struct backend *b, const struct backend_sink *sink);
@@ -159,6 +202,7 @@ struct backend_ops {
     // (NULL-terminated arena texts are not needed: each is one call of warn).
     bool (*check)(struct backend *b, const struct backend_plan *plan, void (*warn)(void *ctx, const char *text),
                   void *ctx, struct err *err);
+    // With create(): from now on facts about it are wanted; plan is NULL.
     void (*submit)(struct backend *b, const struct backend_start *start);
     // Ends a job for good: TERM, then KILL after grace_ms. The fact CANCELED follows. Idempotent.
     void (*cancel)(struct backend *b, const char *uid, int64_t grace_ms);

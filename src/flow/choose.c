@@ -5,16 +5,18 @@
 
 #include <assert.h>
 
-bool flow_backend_serves(const struct backend *b, const char *target) {
+bool flow_backend_serves(struct backend *b, const struct trainer_target *target) {
+    const char *why = NULL;
     for (size_t i = 0; b->ops->targets[i] != NULL; i++) {
-        if (str_same(b->ops->targets[i], target)) {
-            return true;
+        if (str_same(b->ops->targets[i], target->name)) {
+            return b->ops->serves == NULL || b->ops->serves(b, target->name, target->kind, &why);
         }
     }
     return false;
 }
 
-bool flow_target_served(struct flow *f, const char *target, void (*each)(void *ctx, const char *backend), void *ctx) {
+bool flow_target_served(struct flow *f, const struct trainer_target *target,
+                        void (*each)(void *ctx, const char *backend), void *ctx) {
     bool served = false;
     for (size_t i = 0; i < f->backend_count; i++) {
         if (flow_backend_serves(f->backends[i], target)) {
@@ -81,8 +83,9 @@ bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice
     }
     for (const struct trainer_target *t = c.runtime->plugin->targets; t->name != NULL; t++) {
         bool pinned_elsewhere = spec->target != NULL && !str_same(spec->target, t->name);
-        if (!pinned_elsewhere && flow_backend_serves(c.backend, t->name)) {
+        if (!pinned_elsewhere && flow_backend_serves(c.backend, t)) {
             c.target = t->name;
+            c.kind = t->kind;
             *ret = c;
             return true;
         }

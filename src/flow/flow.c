@@ -38,6 +38,7 @@ void flow_job_drop(struct job *job) {
     }
     loop_timer_stop(&fj->start_deadline);
     backend_plan_unref(fj->plan);
+    mem_free(fj->observed.message);
     job->flow = NULL;
     mem_free(fj);
 }
@@ -117,6 +118,7 @@ bool flow_new(const struct flow_options *options, struct flow **ret, struct err 
     list_init(&f->ended);
     list_init(&f->specs);
     list_init(&f->commits);
+    list_init(&f->creations);
     f->feed = job_feed_new((size_t)f->limits.feed_events, store_newest_sequence(f->store));
     f->table = job_table_new(f->feed);
     loop_task_init(&f->flush, flow_journal_flush, f);
@@ -164,6 +166,7 @@ void flow_free(struct flow *f) {
     LIST_EACH (node, &f->specs) { // their calls are gone
         flow_op_cancel(CONTAINER_OF(node, struct flow_op, link));
     }
+    flow_creations_leave(f);
     flow_journal_leave(f);
     job_table_free(f->table);
     job_feed_free(f->feed);

@@ -174,6 +174,7 @@ void flow_info(struct flow *f, struct flow_info *ret);
 size_t flow_backends(struct flow *f, struct backend *const **ret);
 struct plugins *flow_plugins(struct flow *f);
 // Whether a backend serves this target of a runtime; names of those that do are passed to each.
-bool flow_target_served(struct flow *f, const char *target, void (*each)(void *ctx, const char *backend), void *ctx);
+bool flow_target_served(struct flow *f, const struct trainer_target *target,
+                        void (*each)(void *ctx, const char *backend), void *ctx);
 
 #endif

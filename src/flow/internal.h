@@ -4,6 +4,14 @@
 
 #include "flow/flow.h"
 
+// What the runtime read in a job's object of a cluster, last.
+struct flow_observed {
+    enum job_state state; // JOB_STATE_NONE: nothing yet
+    enum job_reason reason;
+    char *message;
+    int64_t happened_ns;
+};
+
 // What flow keeps of a job that is not terminal, or that something still waits for: job->flow.
 struct flow_job {
     struct flow *flow;
@@ -13,6 +21,7 @@ struct flow_job {
     struct list waiters; // flow_op.link
     struct list logs;    // flow_logs.link
     struct loop_timer start_deadline;
+    struct flow_observed observed;
     bool handed_over;   // the backend has it
     bool delete_forced; // delete as soon as it is terminal
 };
@@ -47,8 +56,9 @@ struct flow {
     struct list ended; // terminal jobs, by end: job.owner
     struct hash ttl;   // flow_ttl by uid
     size_t ended_count;
-    struct list specs;   // flow_spec reads under way
-    struct list commits; // on their way to the journal
+    struct list specs;     // flow_spec reads under way
+    struct list commits;   // on their way to the journal
+    struct list creations; // asked of a cluster, not answered
     int64_t started_ns, watchers, log_streams;
     bool draining, trimming;
     struct flow_sink *sinks;
@@ -65,15 +75,18 @@ struct backend *flow_backend_find(struct flow *f, const char *name); // NULL or 
 // plan.c
 bool flow_plan_make(const struct runtime *r, const struct job_spec *spec, const struct json *tree,
                     struct backend_plan **ret, struct err *err) MUST_CHECK;
+// The objects of a cluster's target under this name: plan->tree, and nothing else of the plan.
+bool flow_plan_render(const struct runtime *r, const struct json *tree, const char *target, const char *name,
+                      struct backend_plan **ret, struct err *err) MUST_CHECK;
 
 // choose.c: which runtime, backend and target a spec gets
 struct flow_choice {
     const struct runtime *runtime;
     struct backend *backend;
-    const char *target;
+    const char *target, *kind;
 };
 bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice *ret, struct err *err) MUST_CHECK;
-bool flow_backend_serves(const struct backend *b, const char *target);
+bool flow_backend_serves(struct backend *b, const struct trainer_target *target);
 
 // ignored.c: what the local target does not do
 void flow_refuse_unsupported(const struct job_spec *spec, struct err *err);
@@ -88,12 +101,26 @@ void flow_move(struct flow *f, struct job *job,
                struct job_change *change); // legal by the caller's knowledge; logs otherwise
 
 // submit.c
+void flow_accept(struct flow *f, struct job *job); // its first state: from here on it is journaled
 void flow_hand_over(struct flow *f, struct job *job); // gives a committed job to its backend
 
 // observe.c
 struct flow_sink *flow_sinks_new(struct flow *f);
 void flow_sinks_start(struct flow *f);
 void flow_sinks_free(struct flow_sink *sinks);
+
+// create.c
+// Has the backend make the objects. done or, when flow ends before the answer, drop is called, exactly once.
+void flow_create(struct flow *f, struct backend *b, const struct backend_create *job,
+                 void (*done)(void *ctx, const struct err *err), void (*drop)(void *ctx), void *ctx);
+void flow_creations_leave(struct flow *f);
+
+// adopt.c: a job that the cluster has and the journal has not
+void flow_adopt(struct flow *f, struct backend *b, const struct backend_found *found);
+
+// cluster.c
+void flow_on_object(struct flow *f, const struct backend_object *o,
+                    void (*fact_fn)(void *ctx, const struct backend_fact *fact), void *ctx);
 
 // command.c
 void flow_delete_now(struct flow *f, struct job *job);

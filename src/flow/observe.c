@@ -48,6 +48,16 @@ static void on_fact(void *ctx, const struct backend_fact *fact) {
     flow_move(f, job, &change);
 }
 
+static void on_object(void *ctx, const struct backend_object *object) {
+    struct flow_sink *sink = ctx;
+    flow_on_object(sink->flow, object, on_fact, sink);
+}
+
+static void on_found(void *ctx, const struct backend_found *found) {
+    struct flow_sink *sink = ctx;
+    flow_adopt(sink->flow, sink->backend, found);
+}
+
 static void on_ready(void *ctx) {
     struct flow_sink *sink = ctx;
     sink->ready = true;
@@ -73,7 +83,12 @@ struct flow_sink *flow_sinks_new(struct flow *f) {
 
 void flow_sinks_start(struct flow *f) {
     for (size_t i = 0; i < f->backend_count; i++) {
-        const struct backend_sink sink = {.fact = on_fact, .ready = on_ready, .health = on_health, .ctx = &f->sinks[i]};
+        const struct backend_sink sink = {.found = on_found,
+                                          .fact = on_fact,
+                                          .object = on_object,
+                                          .ready = on_ready,
+                                          .health = on_health,
+                                          .ctx = &f->sinks[i]};
         f->backends[i]->ops->start(f->backends[i], &sink);
     }
 }

@@ -87,16 +87,21 @@ static bool check_programs(const struct backend_plan *plan, const struct job_spe
     return !err_set(err);
 }
 
+static struct backend_plan *plan_of_text(const struct str *text) {
+    struct backend_plan *plan = NEW(struct backend_plan);
+    plan->refs = 1;
+    arena_init(&plan->arena, 0);
+    plan->json = arena_strndup(&plan->arena, str_text(text), text->len);
+    return plan;
+}
+
 bool flow_plan_make(const struct runtime *r, const struct job_spec *spec, const struct json *tree,
                     struct backend_plan **ret, struct err *err) {
     CLEANUP(str_done) struct str text = STR_INIT;
     if (!runtime_plan_local(r, tree, &text, err)) {
         return false;
     }
-    struct backend_plan *plan = NEW(struct backend_plan);
-    plan->refs = 1;
-    arena_init(&plan->arena, 0);
-    plan->json = arena_strndup(&plan->arena, str_text(&text), text.len);
+    struct backend_plan *plan = plan_of_text(&text);
     if (!json_parse(&plan->arena, plan->json, text.len, &json_limits_default, &plan->tree, err)) {
         err_wrap(err, "the plan of runtime %s cannot be read", r->plugin->name);
         backend_plan_unref(plan);
@@ -114,6 +119,43 @@ bool flow_plan_make(const struct runtime *r, const struct job_spec *spec, const 
     plan->clean_pods = spec->clean_pods;
     plan->active_deadline_ns = spec->active_deadline_ns;
     if (!check_programs(plan, spec, err)) {
+        backend_plan_unref(plan);
+        return false;
+    }
+    *ret = plan;
+    return true;
+}
+
+// The tree with this name instead of its own.
+static bool named(const struct json *tree, const char *name, struct arena *a, const struct json **ret,
+                  struct err *err) {
+    CLEANUP(str_done) struct str text = STR_INIT;
+    struct json_writer w;
+    json_writer_init(&w, &text);
+    json_begin_object(&w);
+    json_key(&w, "name");
+    json_add_string(&w, name);
+    JSON_EACH (child, tree) {
+        if (!str_same(child->key, "name") && !str_same(child->key, "name_prefix")) {
+            json_key(&w, child->key);
+            json_add_node(&w, child);
+        }
+    }
+    json_end_object(&w);
+    return json_parse(a, str_text(&text), text.len, &json_limits_default, ret, err);
+}
+
+bool flow_plan_render(const struct runtime *r, const struct json *tree, const char *target, const char *name,
+                      struct backend_plan **ret, struct err *err) {
+    CLEANUP(arena_done) struct arena a = {0};
+    CLEANUP(str_done) struct str text = STR_INIT;
+    const struct json *with_name = NULL;
+    if (!named(tree, name, &a, &with_name, err) || !runtime_render(r, with_name, target, &text, err)) {
+        return false;
+    }
+    struct backend_plan *plan = plan_of_text(&text);
+    if (!json_parse(&plan->arena, plan->json, text.len, &json_limits_default, &plan->tree, err)) {
+        err_wrap(err, "what runtime %s rendered cannot be read", r->plugin->name);
         backend_plan_unref(plan);
         return false;
     }

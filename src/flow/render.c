@@ -64,7 +64,7 @@ bool flow_render(struct flow *f, const struct job_spec *spec, const char *target
             render_one(&r, t);
         }
     }
-    if (!flow_backend_serves(r.chosen.backend, only) && !all) {
+    if (!all && !str_same(only, r.chosen.target)) {
         warn(ctx, "no backend of this server serves that target");
     }
     return true;

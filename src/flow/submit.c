@@ -62,7 +62,12 @@ static bool check_name_length(const struct prepared *p, const struct job_spec *s
     return true;
 }
 
-static bool prepare(struct flow *f, const struct job_spec *spec, struct prepared *ret, struct err *err) {
+static bool in_cluster(const struct flow_choice *c) {
+    return c->backend->ops->create != NULL;
+}
+
+static bool prepare(struct flow *f, const struct job_spec *spec, const char *name, struct prepared *ret,
+                    struct err *err) {
     *ret = (struct prepared){0};
     arena_init(&ret->arena, 0);
     ret->warnings.arena = &ret->arena;
@@ -74,6 +79,9 @@ static bool prepare(struct flow *f, const struct job_spec *spec, struct prepared
     if (err_set(err) || !runtime_validate(ret->choice.runtime, spec, &ret->arena, &tree, err) ||
         !check_name_length(ret, spec, err)) {
         return false;
+    }
+    if (in_cluster(&ret->choice)) {
+        return flow_plan_render(ret->choice.runtime, tree, ret->choice.target, name, &ret->plan, err);
     }
     flow_warn_ignored(spec, warn, &ret->warnings);
     struct backend *b = ret->choice.backend;
@@ -162,17 +170,20 @@ static bool admit(struct flow *f, struct err *err) {
     return true;
 }
 
+static bool name_is_free(struct flow *f, const struct job_spec *spec, struct err *err) {
+    struct job *other = spec->name != NULL ? job_table_by_name(f->table, spec->namespace_, spec->name) : NULL;
+    if (other == NULL) {
+        return true;
+    }
+    err_fail(err, ERR_EXISTS, "NAME_TAKEN",
+             "a job named %s exists in namespace %s (%s); delete it, or use name_prefix to get a new name each time",
+             spec->name, spec->namespace_, job_state_name(other->head != NULL ? other->head->state : JOB_PENDING));
+    err_resource(err, "trainer.v1.Job", other->uid);
+    return false;
+}
+
 static bool pick_name(struct flow *f, const struct job_spec *spec, char *out, size_t size, struct err *err) {
     if (spec->name != NULL) {
-        struct job *other = job_table_by_name(f->table, spec->namespace_, spec->name);
-        if (other != NULL) {
-            err_fail(
-                err, ERR_EXISTS, "NAME_TAKEN",
-                "a job named %s exists in namespace %s (%s); delete it, or use name_prefix to get a new name each time",
-                spec->name, spec->namespace_, job_state_name(other->head->state));
-            err_resource(err, "trainer.v1.Job", other->uid);
-            return false;
-        }
         snprintf(out, size, "%s", spec->name);
         return true;
     }
@@ -228,14 +239,17 @@ static struct job *make_job(struct flow *f, struct job_spec *spec, const char *n
                                                   .warnings_json = warnings,
                                                   .created_ns = clock_wall(),
                                                   .spec = spec});
-    struct flow_job *fj = flow_job_of(f, job);
-    fj->plan = TAKE(p->plan);
-    flow_move(f, job,
-              &(struct job_change){.to = spec->suspend ? JOB_SUSPENDED : JOB_PENDING,
-                                   .reason = spec->suspend ? REASON_SUBMITTED_SUSPENDED : REASON_ACCEPTED,
-                                   .message = spec->suspend ? "submitted suspended; resume starts it" : "accepted",
-                                   .observed_ns = job->created_ns});
+    flow_job_of(f, job)->plan = TAKE(p->plan);
     return job;
+}
+
+void flow_accept(struct flow *f, struct job *job) {
+    bool suspended = job->spec->suspend;
+    flow_move(f, job,
+              &(struct job_change){.to = suspended ? JOB_SUSPENDED : JOB_PENDING,
+                                   .reason = suspended ? REASON_SUBMITTED_SUSPENDED : REASON_ACCEPTED,
+                                   .message = suspended ? "submitted suspended; resume starts it" : "accepted",
+                                   .observed_ns = job->created_ns});
 }
 
 static bool is_seen(const struct flow_op *op) {
@@ -300,6 +314,90 @@ static void answer_checked(const struct job_spec *spec, const struct prepared *p
     fn(ctx, &result, NULL);
 }
 
+// ---- In a cluster: the objects first, then the journal
+// -----------------------------------------------------------------------------------------------
+
+// The cluster has said yes or no to a job that is in the table without a state.
+static void on_created(void *ctx, const struct err *err) {
+    struct job *job = ctx;
+    struct flow_job *fj = job->flow;
+    struct flow *f = fj->flow;
+    if (err == NULL) {
+        flow_accept(f, job);
+    } else {
+        flow_waiters_fail(fj, err);
+        job_table_forget(f->table, job);
+        flow_job_drop(job);
+    }
+    job_unref(job);
+}
+
+static void drop_created(void *ctx) {
+    job_unref(ctx);
+}
+
+static void create(struct flow *f, struct job *job, const char *target) {
+    const struct flow_job *fj = job->flow;
+    flow_create(f, fj->backend,
+                &(struct backend_create){.uid = job->uid,
+                                         .name = job->name,
+                                         .namespace_ = job->namespace_,
+                                         .target = target,
+                                         .objects = fj->plan->tree,
+                                         .request_id = job->request_id,
+                                         .spec_hash = job->spec_hash,
+                                         .spec_json = job->spec->json},
+                on_created, drop_created, job_ref(job));
+}
+
+// Only a question to the cluster. The answer needs what was prepared.
+struct trial {
+    struct flow_op op; // first: it is what the caller may cancel
+    struct job_spec *spec;
+    struct prepared p;
+};
+
+static void cancel_trial(struct flow_op *op) {
+    op->fn.submit = NULL; // it is freed when the cluster has answered
+}
+
+static void drop_trial(void *ctx) {
+    struct trial *t = ctx;
+    prepared_done(&t->p);
+    job_spec_unref(t->spec);
+    mem_free(t);
+}
+
+static void on_tried(void *ctx, const struct err *err) {
+    struct trial *t = ctx;
+    if (t->op.fn.submit != NULL && err != NULL) {
+        t->op.fn.submit(t->op.fn_ctx, NULL, err);
+    } else if (t->op.fn.submit != NULL) {
+        answer_checked(t->spec, &t->p, t->op.fn.submit, t->op.fn_ctx);
+    }
+    drop_trial(t);
+}
+
+static struct flow_op *try_create(struct flow *f, struct job_spec *spec, const char *name, struct prepared *take_p,
+                                  flow_submit_fn *fn, void *ctx) {
+    struct trial *t = NEW(struct trial);
+    char uid[ID_UID_LEN + 1];
+    id_uid(uid);
+    *t = (struct trial){
+        .op = {.cancel = cancel_trial, .fn.submit = fn, .fn_ctx = ctx}, .spec = job_spec_ref(spec), .p = *take_p};
+    *take_p = (struct prepared){0};
+    t->p.warnings.arena = &t->p.arena;
+    flow_create(f, t->p.choice.backend,
+                &(struct backend_create){.uid = uid,
+                                         .name = name,
+                                         .namespace_ = spec->namespace_,
+                                         .target = t->p.choice.target,
+                                         .objects = t->p.plan->tree,
+                                         .dry_run = true},
+                on_tried, drop_trial, t);
+    return &t->op;
+}
+
 struct flow_op *flow_submit(struct flow *f, struct job_spec *spec, const char *request_id, bool validate_only,
                             flow_submit_fn *fn, void *ctx) {
     CLEANUP(err_done) struct err err = ERR_INIT;
@@ -317,9 +415,13 @@ struct flow_op *flow_submit(struct flow *f, struct job_spec *spec, const char *r
         answer_job(duplicate, true, fn, ctx);
         return NULL;
     }
-    if (!prepare(f, spec, &p, &err) || !pick_name(f, spec, name, sizeof name, &err)) {
+    if (!pick_name(f, spec, name, sizeof name, &err) || !prepare(f, spec, name, &p, &err) ||
+        !name_is_free(f, spec, &err)) {
         fn(ctx, NULL, &err);
         return NULL;
+    }
+    if (validate_only && in_cluster(&p.choice)) {
+        return try_create(f, spec, name, &p, fn, ctx);
     }
     if (validate_only) {
         answer_checked(spec, &p, fn, ctx);
@@ -329,7 +431,15 @@ struct flow_op *flow_submit(struct flow *f, struct job_spec *spec, const char *r
         fn(ctx, NULL, &err);
         return NULL;
     }
-    return wait_for_commit(f, make_job(f, spec, name, request_id, &p), false, fn, ctx);
+    bool objects_first = in_cluster(&p.choice);
+    struct job *job = make_job(f, spec, name, request_id, &p);
+    struct flow_op *op = wait_for_commit(f, job, false, fn, ctx);
+    if (objects_first) {
+        create(f, job, p.choice.target);
+    } else {
+        flow_accept(f, job);
+    }
+    return op;
 }
 
 // ---- Handing over
@@ -350,7 +460,10 @@ static bool plan_again(struct flow *f, struct flow_job *fj, struct err *err) {
 void flow_hand_over(struct flow *f, struct job *job) {
     CLEANUP(err_done) struct err err = ERR_INIT;
     struct flow_job *fj = flow_job_of(f, job);
-    if (fj->plan == NULL && !plan_again(f, fj, &err)) {
+    bool objects_first = fj->backend->ops->create != NULL; // they are there, the plan has done its work
+    if (objects_first) {
+        backend_plan_unref(TAKE(fj->plan));
+    } else if (fj->plan == NULL && !plan_again(f, fj, &err)) {
         log_error("flow", "job %s cannot be run again: %s", job->uid, err.message);
         return;
     }

@@ -26,6 +26,7 @@ struct config {
     int64_t journal_max_bytes;
     int64_t cpu_milli, gpu, log_cap, port_first, port_last, grace_s; // local
     const char *local_name;
+    const char *kube_name, *kubeconfig, *kube_context, *kube_namespace; // kubernetes
     struct flow_limits limits;
     int64_t retention_age_s;
 };

@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "flow/flow.h"
+#include "kube/kube.h"
 #include "local/local.h"
 #include "loop/loop.h"
 #include "main/config.h"
@@ -23,12 +24,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BACKENDS_MAX = 2, WANTS_MAX = 256 };
+
 struct daemon {
     struct config config;
     struct loop *loop;
     struct plugins *plugins;
     struct store *store;
-    struct backend *backends[1];
+    struct backend *backends[BACKENDS_MAX];
+    size_t backend_count;
     struct flow *flow;
     struct rpc_server *rpc;
     char *token;
@@ -106,7 +110,42 @@ static bool boot_plugins(struct daemon *d, struct err *err) {
     return true;
 }
 
-static bool boot_backend(struct daemon *d, struct err *err) {
+static const char *unless_empty(const char *text) {
+    return text[0] != '\0' ? text : NULL;
+}
+
+// Every kind that some runtime renders is of interest.
+static size_t list_wants(const struct daemon *d, struct kube_want *out, size_t max) {
+    size_t n = 0;
+    for (size_t i = 0; i < plugins_count(d->plugins); i++) {
+        for (const struct trainer_target *t = plugins_at(d->plugins, i)->plugin->targets; t->name != NULL; t++) {
+            if (n < max) {
+                out[n++] = (struct kube_want){.target = t->name, .kind = t->kind};
+            }
+        }
+    }
+    return n;
+}
+
+static bool boot_kube(struct daemon *d, struct err *err) {
+    const struct config *c = &d->config;
+    struct kube_want wants[WANTS_MAX];
+    const char *kubeconfig = none_to_null(c->kubeconfig);
+    if (kubeconfig == NULL) {
+        return true;
+    }
+    const struct kube_options options = {
+        .name = c->kube_name,
+        .kubeconfig = strcmp(kubeconfig, "default") == 0 ? NULL : kubeconfig,
+        .context = unless_empty(c->kube_context),
+        .namespace_ = unless_empty(c->kube_namespace),
+        .wants = wants,
+        .want_count = list_wants(d, wants, WANTS_MAX),
+    };
+    return kube_backend_new(&options, d->loop, &d->backends[d->backend_count], err) && ++d->backend_count != 0;
+}
+
+static bool boot_local(struct daemon *d, struct err *err) {
     const struct config *c = &d->config;
     const struct local_options options = {
         .name = c->local_name,
@@ -119,7 +158,7 @@ static bool boot_backend(struct daemon *d, struct err *err) {
         .port_last = (int32_t)c->port_last,
         .grace_ms = c->grace_s * 1000,
     };
-    return local_backend_new(&options, d->loop, &d->backends[0], err);
+    return local_backend_new(&options, d->loop, &d->backends[d->backend_count], err) && ++d->backend_count != 0;
 }
 
 static bool boot_rpc(struct daemon *d, struct err *err) {
@@ -141,17 +180,16 @@ static bool boot_rpc(struct daemon *d, struct err *err) {
 static bool boot(struct daemon *d, struct err *err) {
     const struct config *c = &d->config;
     const struct store_options store = {.directory = c->state_dir, .max_bytes = c->journal_max_bytes};
-    const struct flow_options flow = {
-        .loop = d->loop, .backends = d->backends, .backend_count = 1, .limits = c->limits};
+    struct flow_options flow = {.loop = d->loop, .backends = d->backends, .limits = c->limits};
     raise_descriptor_limit();
     if (!make_state_dir(c->state_dir, err) || !boot_plugins(d, err) || !store_open(&store, d->loop, &d->store, err) ||
-        !load_token(d, err) || !boot_backend(d, err)) {
+        !load_token(d, err) || !boot_local(d, err) || !boot_kube(d, err)) {
         return false;
     }
-    struct flow_options with = flow;
-    with.store = d->store;
-    with.plugins = d->plugins;
-    return flow_new(&with, &d->flow, err) && boot_rpc(d, err);
+    flow.store = d->store;
+    flow.plugins = d->plugins;
+    flow.backend_count = d->backend_count;
+    return flow_new(&flow, &d->flow, err) && boot_rpc(d, err);
 }
 
 // ---- Shutdown
@@ -179,14 +217,14 @@ static void shut_down(struct daemon *d) {
         rpc_server_free(d->rpc);
     }
     flow_free(d->flow);
-    if (d->backends[0] != NULL) {
-        d->backends[0]->ops->stop(d->backends[0]);
+    for (size_t i = 0; i < d->backend_count; i++) {
+        d->backends[i]->ops->stop(d->backends[i]);
     }
     if (d->store != NULL) {
         store_close(d->store);
     }
-    if (d->backends[0] != NULL) {
-        d->backends[0]->ops->free(d->backends[0]);
+    for (size_t i = 0; i < d->backend_count; i++) {
+        d->backends[i]->ops->free(d->backends[i]);
     }
     plugins_free(d->plugins);
     mem_free(d->token);

@@ -1,0 +1,27 @@
+#include "kube/kinds.h"
+
+#include "base/str.h"
+
+#include <stddef.h>
+
+static const struct kube_target targets[] = {
+    {.name = "kubeflow.org/v1",
+     .suspend = "spec.runPolicy.suspend",
+     .role_label = "training.kubeflow.org/replica-type",
+     .index_label = "training.kubeflow.org/replica-index",
+     .first_condition = "Created"},
+};
+
+const struct kube_target *kube_target_at(unsigned index) {
+    return index < sizeof targets / sizeof targets[0] ? &targets[index] : NULL;
+}
+
+const struct kube_target *kube_target_find(const char *name) {
+    const struct kube_target *t;
+    for (unsigned i = 0; (t = kube_target_at(i)) != NULL; i++) {
+        if (str_same(t->name, name)) {
+            return t;
+        }
+    }
+    return NULL;
+}
