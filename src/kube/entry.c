@@ -22,7 +22,7 @@ bool kube_entry_text(const struct kube_entry *e, const char *field, const char *
     const struct json *node = json_get(e->node, field);
     const char *text = json_string(node, NULL);
     if (node != NULL && node->type != JSON_NULL && text == NULL) {
-        return kube_entry_fail(e, node, err, "%s is a %s and must be text: put it in quotes", field,
+        return kube_entry_fail(e, node, err, "%s is %s and must be text: put it in quotes", field,
                                json_type_name(node->type));
     }
     *ret = str_is_empty(text) ? NULL : arena_strdup(e->arena, text);
@@ -32,7 +32,7 @@ bool kube_entry_text(const struct kube_entry *e, const char *field, const char *
 bool kube_entry_bool(const struct kube_entry *e, const char *field, bool *ret, struct err *err) {
     const struct json *node = json_get(e->node, field);
     if (node != NULL && node->type != JSON_NULL && node->type != JSON_BOOL) {
-        return kube_entry_fail(e, node, err, "%s must be true or false, not a %s", field, json_type_name(node->type));
+        return kube_entry_fail(e, node, err, "%s must be true or false, not %s", field, json_type_name(node->type));
     }
     *ret = json_bool(node, false);
     return true;
