@@ -130,26 +130,11 @@ void api_encode_status(const struct err *err, struct str *out) {
 // ---- For clients
 // -------------------------------------------------------------------------------------------------------------------
 
-// Reasons are literals in this program; a decoded one has to live as long.
-static const char *keep_reason(const char *reason) {
-    static const char *const known[] = {
-        "INVALID_SPEC",       "JOB_NOT_FOUND", "JOB_ACTIVE",         "NAME_TAKEN",        "REQUEST_ID_REUSED",
-        "METHOD_NOT_LIVE",    "LIMIT_REACHED", "TOKEN_OUT_OF_RANGE", "TOKEN_OTHER_EPOCH", "JOURNAL_UNAVAILABLE",
-        "JOURNAL_FULL",       "NOT_SUSPENDED", "NOT_SUSPENDABLE",    "SHUTTING_DOWN",     "DRAINING",
-        "REQUEST_ID_DELETED", "NEVER_FITS",    "NO_CLUSTER",         "TARGET_NOT_SERVED"};
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        if (str_same(known[i], reason)) {
-            return known[i];
-        }
-    }
-    return "OTHER";
-}
-
 static void read_detail(const Google__Protobuf__Any *any, struct err *ret) {
     if (str_ends(any->type_url, "/google.rpc.ErrorInfo")) {
         Google__Rpc__ErrorInfo *m = google__rpc__error_info__unpack(NULL, any->value.len, any->value.data);
         if (m != NULL) {
-            ret->reason = keep_reason(m->reason);
+            err_set_reason(ret, m->reason);
             google__rpc__error_info__free_unpacked(m, NULL);
         }
         return;

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { REASON_MAX = 63 }; // as google.rpc.ErrorInfo bounds it
+
 void err_done(struct err *err) {
     mem_free(err->message);
+    mem_free(err->own_reason);
     for (size_t i = 0; i < err->violation_count && i < ERR_VIOLATIONS_MAX; i++) {
         mem_free(err->violations[i].field);
         mem_free(err->violations[i].description);
@@ -91,6 +94,14 @@ bool err_violate(struct err *err, const char *field, const char *fmt, ...) {
     return false;
 }
 
+void err_set_reason(struct err *err, const char *reason) {
+    size_t n = strlen(reason);
+    bool well = n > 0 && n <= REASON_MAX && strspn(reason, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == n;
+    mem_free(err->own_reason);
+    err->own_reason = well ? mem_strdup(reason) : NULL;
+    err->reason = well ? err->own_reason : "OTHER";
+}
+
 void err_fact(struct err *err, const char *key, const char *value) {
     assert(err->fact_count < ARRAY_LEN(err->facts));
     err->facts[err->fact_count++] = (struct err_fact){.key = key, .value = mended(mem_strdup(value))};
@@ -123,6 +134,8 @@ void err_copy(struct err *to, const struct err *from) {
     assert(!err_set(to));
     *to = *from;
     to->message = mem_strdup(from->message);
+    to->own_reason = mem_strdup(from->own_reason);
+    to->reason = from->own_reason != NULL ? to->own_reason : from->reason;
     to->resource_type = mem_strdup(from->resource_type);
     to->resource_name = mem_strdup(from->resource_name);
     size_t kept = from->violation_count < ERR_VIOLATIONS_MAX ? from->violation_count : ERR_VIOLATIONS_MAX;

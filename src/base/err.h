@@ -44,7 +44,8 @@ struct err_fact {
 
 struct err {
     enum err_code code;
-    const char *reason; // static, UPPER_SNAKE, stable: google.rpc.ErrorInfo.reason
+    const char *reason; // UPPER_SNAKE, stable: google.rpc.ErrorInfo.reason; static, or own_reason
+    char *own_reason;   // NULL: reason is static
     char *message;      // one line, no final dot needed, says what would be right
     struct err_violation *violations;
     size_t violation_count;
@@ -72,6 +73,8 @@ bool err_fail_errno(struct err *err, enum err_code code, const char *reason, int
 // Validators add all they find, then return !err_set(err).
 bool err_violate(struct err *err, const char *field, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+// A reason that is no literal, because another process said it. What does not look like one becomes OTHER.
+void err_set_reason(struct err *err, const char *reason);
 void err_fact(struct err *err, const char *key, const char *value); // key: literal
 void err_resource(struct err *err, const char *type, const char *name);
 void err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3); // "context: message"

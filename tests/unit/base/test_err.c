@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 Test(err, fail) {
@@ -128,5 +129,34 @@ Test(err, texts_are_utf8_wherever_they_are_cut) {
         cr_expect_str_eq(err.violations[0].field, cut[n]);
         cr_expect_str_eq(err.violations[0].description, quoted);
         cr_expect_eq(str_utf8_valid(err.message, strlen(err.message)), strlen(err.message));
+    }
+}
+
+Test(err, a_reason_from_outside_is_kept_and_copied) {
+    static const struct {
+        const char *said, *kept;
+    } rows[] = {{"UNKNOWN_METHOD", "UNKNOWN_METHOD"},
+                {"A1_2", "A1_2"},
+                {"", "OTHER"},
+                {"lower", "OTHER"},
+                {"WITH SPACE", "OTHER"},
+                {"LINE\nBREAK", "OTHER"},
+                {"A2345678901234567890123456789012345678901234567890123456789012345", "OTHER"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct err copy = ERR_INIT;
+        struct err moved = ERR_INIT;
+        char said[128];
+        snprintf(said, sizeof said, "%s", rows[i].said);
+        err_fail(&err, ERR_INVALID, "FIRST", "text");
+        err_set_reason(&err, said);
+        memset(said, 'x', sizeof said);
+        err_copy(&copy, &err);
+        err_move(&moved, &err);
+        err_done(&err);
+        cr_expect_str_eq(moved.reason, rows[i].kept);
+        err_done(&moved);
+        cr_expect_str_eq(copy.reason, rows[i].kept);
+        err_done(&copy);
     }
 }
