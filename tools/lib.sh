@@ -40,6 +40,8 @@ clang-format-14 command clang-format-14
 clang-tidy-14 command clang-tidy-14
 protobuf-compiler command protoc
 protobuf-c-compiler command protoc-c
+zsh command zsh
+fish command fish
 TABLE
         ;;
     pytorch)

@@ -21,12 +21,18 @@ static const struct {
             "    found=(${(f)\"$(\"${words[1]}\" __complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
             "    if (( ${#found} )); then compadd -a found; else _files; fi\n"
             "}\n"
-            "compdef _trainctl trainctl\n"},
+            // As a file of fpath this is the body of _trainctl, and its first call is a completion already.
+            "if [[ \"${funcstack[1]}\" == _trainctl ]]; then _trainctl \"$@\"; else compdef _trainctl trainctl; fi\n"},
     {"fish", "function __trainctl_complete\n"
              "    set -l words (commandline -opc)\n"
-             "    $words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null\n"
+             "    set -l found ($words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null)\n"
+             "    if test (count $found) -gt 0\n"
+             "        printf '%s\\n' $found\n"
+             "    else\n"
+             "        __fish_complete_path (commandline -ct)\n"
+             "    end\n"
              "end\n"
-             "complete -c trainctl -a '(__trainctl_complete)'\n"},
+             "complete -c trainctl -f -a '(__trainctl_complete)'\n"},
 };
 
 static int run_completion(struct cli *cli) {
