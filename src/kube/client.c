@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/http.h"
+#include "kube/credential.h"
 #include "kube/kubeconfig.h"
 #include "kube/status.h"
 
@@ -17,13 +18,31 @@ struct kube_client {
     const struct kube_cluster *cluster;
     struct http_client *http;
     struct http_endpoint *endpoint;
+    struct kube_credential *credential;
+    uint64_t certificate_generation; // of the endpoint
     struct list calls, streams;
+};
+
+// What a request and a stream share: asking who we are, and once more after a 401.
+struct asking {
+    struct kube_client *client;
+    struct kube_credential_wait wait;
+    uint64_t generation; // of the identity that was used
+    bool again;          // it was told 401 once
+    char *path;
+    struct http_header *headers;
+    size_t header_count;
 };
 
 struct kube_call {
     struct list link; // kube_client.calls
-    struct kube_client *client;
-    struct http_call *http;
+    struct asking asking;
+    struct http_call *http; // NULL: it is not known yet who we are
+    const char *method;     // static
+    char *content_type;
+    struct str body;
+    bool has_body;
+    int64_t timeout_ms;
     kube_reply_fn *fn;
     void *ctx;
     char *what;
@@ -31,8 +50,10 @@ struct kube_call {
 
 struct kube_stream {
     struct list link; // kube_client.streams
-    struct kube_client *client;
-    struct http_call *http;
+    struct asking asking;
+    struct http_call *http; // NULL: it is not known yet who we are
+    bool paused;
+    int64_t idle_ms;
     const struct kube_stream_handler *handler;
     void *ctx;
     char *what;
@@ -43,14 +64,24 @@ struct kube_stream {
 
 // ---- Life
 
+static void asking_done(struct asking *a) {
+    kube_credential_cancel(&a->wait);
+    mem_free(a->headers);
+    mem_free(a->path);
+}
+
 static void call_free(struct kube_call *call) {
     list_remove(&call->link);
+    asking_done(&call->asking);
+    str_done(&call->body);
+    mem_free(call->content_type);
     mem_free(call->what);
     mem_free(call);
 }
 
 static void stream_free(struct kube_stream *s) {
     list_remove(&s->link);
+    asking_done(&s->asking);
     str_done(&s->error_body);
     mem_free(s->what);
     mem_free(s);
@@ -61,6 +92,7 @@ struct kube_client *kube_client_new(struct loop *loop, const struct kube_cluster
     c->loop = loop;
     c->cluster = cluster;
     c->http = http_client_new(loop);
+    c->credential = kube_credential_new(loop, cluster, NULL);
     list_init(&c->calls);
     list_init(&c->streams);
     if (!http_endpoint_new(c->http, &cluster->endpoint, &c->endpoint, err)) {
@@ -80,6 +112,7 @@ void kube_client_free(struct kube_client *c) {
     LIST_EACH (node, &c->streams) {
         kube_stream_close(CONTAINER_OF(node, struct kube_stream, link));
     }
+    kube_credential_free(c->credential);
     http_client_free(c->http);
     mem_free(c);
 }
@@ -106,66 +139,133 @@ static int64_t retry_after_s(const struct http_response *r) {
     return ms > 0 ? (ms + 999) / 1000 : 0;
 }
 
-// ---- Who we are: a header of the endpoint, as it is now
+// ---- Who we are
 
-static bool identify(struct kube_client *c, struct err *err) {
-    if (c->cluster->token == NULL) {
+// A certificate that came with the identity: connections made with another one must not be used any longer.
+static bool use_certificate(struct kube_client *c, const struct kube_identity *id, struct err *err) {
+    struct http_endpoint_config config = c->cluster->endpoint;
+    struct http_endpoint *fresh = NULL;
+    if (id->cert_pem == NULL || id->certificate_generation == c->certificate_generation) {
         return true;
     }
-    CLEANUP(mem_free_ptr) char *bearer = mem_printf("Bearer %s", c->cluster->token);
-    return http_endpoint_set_header(c->endpoint, "Authorization", bearer) ||
-           err_fail(err, ERR_UNAUTHENTICATED, "KUBE_BAD_TOKEN", "the token for the API server is not one line of text");
+    config.cert = (struct http_pem){.text = id->cert_pem};
+    config.key = (struct http_pem){.text = id->key_pem};
+    if (!http_endpoint_new(c->http, &config, &fresh, err)) {
+        return false;
+    }
+    http_endpoint_free(c->endpoint);
+    c->endpoint = fresh;
+    c->certificate_generation = id->certificate_generation;
+    return true;
+}
+
+static void add_header(struct asking *a, const char *name, const char *value) {
+    if (value != NULL) {
+        a->headers[a->header_count++] = (struct http_header){name, value};
+    }
+}
+
+static void begin_headers(struct asking *a, const struct kube_identity *id, const char *accept) {
+    enum { OWN = 3 };
+    const struct kube_cluster *cluster = a->client->cluster;
+    mem_free(a->headers);
+    a->headers = mem_zalloc((OWN + cluster->impersonation_count) * sizeof *a->headers);
+    a->header_count = 0;
+    a->generation = id->generation;
+    add_header(a, "Accept", accept);
+    add_header(a, "Authorization", id->authorization);
+    for (size_t i = 0; i < cluster->impersonation_count; i++) {
+        add_header(a, cluster->impersonation[i].name, cluster->impersonation[i].value);
+    }
+}
+
+// true: it is asked once more, with a fresh identity.
+static bool ask_again(struct asking *a, int status) {
+    if (status != 401 || a->again) {
+        return false;
+    }
+    a->again = true;
+    kube_credential_rejected(a->client->credential, a->generation);
+    kube_credential_get(a->client->credential, &a->wait);
+    return true;
 }
 
 // ---- Requests
+
+static void answer(struct kube_call *call, const struct kube_reply *reply) {
+    kube_reply_fn *fn = call->fn;
+    void *to = call->ctx;
+    call_free(call);
+    fn(to, reply);
+}
 
 static void on_response(void *ctx, const struct http_response *r) {
     struct kube_call *call = ctx;
     CLEANUP(err_done) struct err err = ERR_INIT;
     bool well = r->failure == HTTP_OK && r->status >= 200 && r->status < 300;
+    call->http = NULL;
+    if (r->failure == HTTP_OK && ask_again(&call->asking, r->status)) {
+        return;
+    }
     if (r->failure != HTTP_OK) {
         connection_error(&err, r, call->what);
     } else if (!well) {
         kube_status_error(&err, r->status, r->body, r->body_len, retry_after_s(r), call->what);
     }
-    const struct kube_reply reply = {.status = r->status,
-                                     .body = r->body,
-                                     .length = r->body_len,
-                                     .err = well ? NULL : &err,
-                                     .maybe_done = (r->failure != HTTP_OK && r->sent) || r->status == 504};
-    kube_reply_fn *fn = call->fn;
-    void *to = call->ctx;
-    call_free(call);
-    fn(to, &reply);
+    answer(call, &(struct kube_reply){.status = r->status,
+                                      .body = r->body,
+                                      .length = r->body_len,
+                                      .err = well ? NULL : &err,
+                                      .maybe_done = (r->failure != HTTP_OK && r->sent) || r->status == 504});
+}
+
+static void send_as(void *ctx, const struct kube_identity *id, const struct err *problem) {
+    struct kube_call *call = ctx;
+    struct kube_client *c = call->asking.client;
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    if (problem != NULL || !use_certificate(c, id, &err)) {
+        answer(call, &(struct kube_reply){.body = "", .err = problem != NULL ? problem : &err});
+        return;
+    }
+    begin_headers(&call->asking, id, "application/json");
+    add_header(&call->asking, "Content-Type", call->has_body ? call->content_type : NULL);
+    call->http = http_request(c->endpoint,
+                              &(struct http_request){.method = call->method,
+                                                     .path = call->asking.path,
+                                                     .headers = call->asking.headers,
+                                                     .header_count = call->asking.header_count,
+                                                     .body = call->has_body ? str_text(&call->body) : NULL,
+                                                     .body_len = call->body.len,
+                                                     .connect_ms = CONNECT_MS,
+                                                     .total_ms = call->timeout_ms,
+                                                     .idle_ms = call->timeout_ms,
+                                                     .max_response = BODY_MAX},
+                              on_response, call);
 }
 
 struct kube_call *kube_send(struct kube_client *c, const struct kube_request *r, kube_reply_fn *fn, void *ctx) {
     struct kube_call *call = NEW(struct kube_call);
-    CLEANUP(err_done) struct err err = ERR_INIT;
-    const struct http_header headers[] = {
-        {"Accept", "application/json"},
-        {"Content-Type", r->content_type != NULL ? r->content_type : "application/json"},
-    };
-    *call = (struct kube_call){.client = c, .fn = fn, .ctx = ctx, .what = mem_strdup(r->what)};
+    *call =
+        (struct kube_call){.asking = {.client = c, .path = mem_strdup(r->path), .wait = {.fn = send_as, .ctx = call}},
+                           .method = r->method,
+                           .content_type = mem_strdup(r->content_type != NULL ? r->content_type : "application/json"),
+                           .has_body = r->body != NULL,
+                           .timeout_ms = r->timeout_ms != 0 ? r->timeout_ms : TIMEOUT_MS,
+                           .fn = fn,
+                           .ctx = ctx,
+                           .what = mem_strdup(r->what)};
+    if (r->body != NULL) {
+        str_add_bytes(&call->body, r->body, r->length);
+    }
     list_push(&c->calls, &call->link);
-    (void)identify(c, &err); // without it the server says 401, which is what the caller then hears
-    call->http = http_request(c->endpoint,
-                              &(struct http_request){.method = r->method,
-                                                     .path = r->path,
-                                                     .headers = headers,
-                                                     .header_count = r->body != NULL ? 2 : 1,
-                                                     .body = r->body,
-                                                     .body_len = r->length,
-                                                     .connect_ms = CONNECT_MS,
-                                                     .total_ms = r->timeout_ms != 0 ? r->timeout_ms : TIMEOUT_MS,
-                                                     .idle_ms = r->timeout_ms != 0 ? r->timeout_ms : TIMEOUT_MS,
-                                                     .max_response = BODY_MAX},
-                              on_response, call);
+    kube_credential_get(c->credential, &call->asking.wait);
     return call;
 }
 
 void kube_call_cancel(struct kube_call *call) {
-    http_cancel(call->http);
+    if (call->http != NULL) {
+        http_cancel(call->http);
+    }
     call_free(call);
 }
 
@@ -190,51 +290,84 @@ static void on_data(void *ctx, const char *data, size_t n) {
     str_add_bytes(&s->error_body, data, n < room ? n : room);
 }
 
+static void end_stream(struct kube_stream *s, const struct err *err) {
+    const struct kube_stream_handler *handler = s->handler;
+    void *to = s->ctx;
+    int status = s->status;
+    stream_free(s);
+    handler->end(to, err, status);
+}
+
 static void on_end(void *ctx, const struct http_response *r) {
     struct kube_stream *s = ctx;
     CLEANUP(err_done) struct err err = ERR_INIT;
+    s->http = NULL;
+    if (r->failure == HTTP_OK && ask_again(&s->asking, s->status)) {
+        str_clear(&s->error_body);
+        return;
+    }
     if (r->failure != HTTP_OK) {
         connection_error(&err, r, s->what);
     } else if (s->status != 200) {
         kube_status_error(&err, s->status, str_text(&s->error_body), s->error_body.len, s->retry_after_s, s->what);
     }
-    const struct kube_stream_handler *handler = s->handler;
-    void *to = s->ctx;
-    int status = s->status;
-    stream_free(s);
-    handler->end(to, err_set(&err) ? &err : NULL, status);
+    end_stream(s, err_set(&err) ? &err : NULL);
+}
+
+static void open_as(void *ctx, const struct kube_identity *id, const struct err *problem) {
+    static const struct http_stream_events ours = {.head = on_head, .data = on_data, .end = on_end};
+    struct kube_stream *s = ctx;
+    struct kube_client *c = s->asking.client;
+    CLEANUP(err_done) struct err err = ERR_INIT;
+    if (problem != NULL || !use_certificate(c, id, &err)) {
+        end_stream(s, problem != NULL ? problem : &err);
+        return;
+    }
+    begin_headers(&s->asking, id, "*/*");
+    s->http = http_stream(c->endpoint,
+                          &(struct http_request){.method = "GET",
+                                                 .path = s->asking.path,
+                                                 .headers = s->asking.headers,
+                                                 .header_count = s->asking.header_count,
+                                                 .connect_ms = CONNECT_MS,
+                                                 .idle_ms = s->idle_ms},
+                          &ours, s);
+    if (s->paused) {
+        http_pause(s->http);
+    }
 }
 
 struct kube_stream *kube_stream_open(struct kube_client *c, const char *path, const char *what, int64_t idle_ms,
                                      const struct kube_stream_handler *handler, void *ctx) {
-    static const struct http_stream_events ours = {.head = on_head, .data = on_data, .end = on_end};
-    static const struct http_header accept = {"Accept", "*/*"};
     struct kube_stream *s = NEW(struct kube_stream);
-    CLEANUP(err_done) struct err err = ERR_INIT;
-    *s = (struct kube_stream){.client = c, .handler = handler, .ctx = ctx, .what = mem_strdup(what)};
+    *s = (struct kube_stream){.asking = {.client = c, .path = mem_strdup(path), .wait = {.fn = open_as, .ctx = s}},
+                              .idle_ms = idle_ms,
+                              .handler = handler,
+                              .ctx = ctx,
+                              .what = mem_strdup(what)};
     list_push(&c->streams, &s->link);
-    (void)identify(c, &err);
-    s->http = http_stream(c->endpoint,
-                          &(struct http_request){.method = "GET",
-                                                 .path = path,
-                                                 .headers = &accept,
-                                                 .header_count = 1,
-                                                 .connect_ms = CONNECT_MS,
-                                                 .idle_ms = idle_ms},
-                          &ours, s);
+    kube_credential_get(c->credential, &s->asking.wait);
     return s;
 }
 
 void kube_stream_pause(struct kube_stream *s) {
-    http_pause(s->http);
+    s->paused = true;
+    if (s->http != NULL) {
+        http_pause(s->http);
+    }
 }
 
 void kube_stream_resume(struct kube_stream *s) {
-    http_resume(s->http);
+    s->paused = false;
+    if (s->http != NULL) {
+        http_resume(s->http);
+    }
 }
 
 void kube_stream_close(struct kube_stream *s) {
-    http_cancel(s->http);
+    if (s->http != NULL) {
+        http_cancel(s->http);
+    }
     stream_free(s);
 }
 

@@ -206,6 +206,20 @@ def test_a_server_that_is_away_is_said_so(api, kube):
     assert error.code() == grpc.StatusCode.UNAVAILABLE and reason(error) == "KUBE_UNAVAILABLE"
 
 
+def test_a_token_that_is_refused_is_read_again(api, make_daemon, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("old\n")
+    path = api.kubeconfig(tmp_path / "kubeconfig")
+    path.write_text(path.read_text().replace('"token": "secret-token"', f'"tokenFile": "{token}"'))
+    daemon = make_daemon(config=f"kubernetes: {{kubeconfig: {path}}}\n")
+    stub = daemon.stub()
+    until(lambda: healthy(stub), 20)
+    token.write_text("new\n")
+    api.next("POST", JOBS, status=401)
+    submit(stub, spec("again"))
+    assert [r.headers["Authorization"] for r in api.requests if r.verb == "POST"] == ["Bearer old", "Bearer new"]
+
+
 # ---- State ----------------------------------------------------------------------------------------------------------
 
 
