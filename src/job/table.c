@@ -18,7 +18,8 @@ struct job_table {
     size_t order_count, order_cap, holes;
     int64_t next_ordinal;
     size_t count, active;
-    struct list outbox; // job_event.outbox
+    struct list leaving; // job.link: deleted, and the journal does not have it yet
+    struct list outbox;  // job_event.outbox
     void (*on_outbox)(void *ctx);
     void *on_outbox_ctx;
     uint64_t illegal_moves;
@@ -62,6 +63,7 @@ struct job_table *job_table_new(struct job_feed *feed) {
     struct job_table *t = NEW(struct job_table);
     t->feed = feed;
     t->next_ordinal = 1;
+    list_init(&t->leaving);
     list_init(&t->outbox);
     return t;
 }
@@ -83,11 +85,15 @@ void job_table_free(struct job_table *t) {
         job_event_unref(e);
     }
     for (size_t i = 0; i < t->order_count; i++) {
-        struct job *job = t->order[i];
-        if (job != NULL) {
-            drop_events(job);
-            job_unref(job);
+        if (t->order[i] != NULL) {
+            list_push(&t->leaving, &t->order[i]->link);
         }
+    }
+    struct list *node;
+    while ((node = list_pop(&t->leaving)) != NULL) {
+        struct job *job = CONTAINER_OF(node, struct job, link);
+        drop_events(job);
+        job_unref(job);
     }
     hash_done(&t->by_uid);
     hash_done(&t->by_name);
@@ -309,6 +315,7 @@ void job_table_delete(struct job_table *t, struct job *job, int64_t now_ns) {
                  &(struct job_change){
                      .to = head->state, .reason = head->reason, .message = head->message, .observed_ns = now_ns}));
     take_out(t, job);
+    list_push(&t->leaving, &job->link);
 }
 
 void job_table_forget(struct job_table *t, struct job *job) {
@@ -344,6 +351,7 @@ void job_table_commit(struct job_table *t, struct job_event *event, int64_t sequ
     }
     job_feed_append(t->feed, event);
     if (event->kind == JOB_EVENT_DELETED) { // the caller's event keeps it alive as long as it needs
+        list_remove(&job->link);
         drop_events(job);
         job_unref(job);
     }

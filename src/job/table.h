@@ -59,7 +59,7 @@ void job_event_unref(struct job_event *event);
 // What is fixed for a job's life. Reference counted: an event or a watcher may outlive the table's entry.
 struct job {
     uint32_t refs;
-    struct list link; // table order: by creation
+    struct list link; // for the table: while its deletion is not committed
     char uid[33];
     const char *name, *namespace_, *runtime, *backend, *target, *group; // group NULL when none; backend etc. interned
     const struct json *labels;                                          // object or NULL
