@@ -23,6 +23,7 @@ struct flow_job *flow_job_of(struct flow *f, struct job *job) {
         fj->flow = f;
         fj->job = job;
         fj->backend = flow_backend_find(f, job->backend);
+        list_push(&f->jobs, &fj->link);
         list_init(&fj->waiters);
         list_init(&fj->logs);
         loop_timer_init(&fj->start_deadline, f->loop, "flow start deadline", start_deadline_passed, fj);
@@ -36,6 +37,7 @@ void flow_job_drop(struct job *job) {
     if (fj == NULL || !list_empty(&fj->waiters) || !list_empty(&fj->logs)) {
         return;
     }
+    list_remove(&fj->link);
     loop_timer_stop(&fj->start_deadline);
     backend_plan_unref(fj->plan);
     mem_free(fj->observed.message);
@@ -119,6 +121,7 @@ bool flow_new(const struct flow_options *options, struct flow **ret, struct err 
     list_init(&f->specs);
     list_init(&f->commits);
     list_init(&f->creations);
+    list_init(&f->jobs);
     f->feed = job_feed_new((size_t)f->limits.feed_events, store_newest_sequence(f->store));
     f->table = job_table_new(f->feed);
     loop_task_init(&f->flush, flow_journal_flush, f);
@@ -153,16 +156,14 @@ void flow_free(struct flow *f) {
     flow_journal_flush(f); // what was decided last; store_close writes it
     loop_task_cancel(&f->flush);
     flow_retention_stop(f);
-    for (struct job *j = job_table_next_older(f->table, 0); j != NULL; j = job_table_next_older(f->table, j->ordinal)) {
-        struct flow_job *fj = j->flow;
-        if (fj != NULL) {
-            struct err gone = ERR_INIT;
-            err_fail(&gone, ERR_UNAVAILABLE, "SHUTTING_DOWN", "the server is shutting down");
-            flow_waiters_fail(fj, &gone);
-            err_done(&gone);
-            flow_job_drop(j);
-        }
+    struct err gone = ERR_INIT;
+    err_fail(&gone, ERR_UNAVAILABLE, "SHUTTING_DOWN", "the server is shutting down");
+    LIST_EACH (node, &f->jobs) { // also of jobs that have left the table, while their deletion is written
+        struct flow_job *fj = CONTAINER_OF(node, struct flow_job, link);
+        flow_waiters_fail(fj, &gone);
+        flow_job_drop(fj->job);
     }
+    err_done(&gone);
     LIST_EACH (node, &f->specs) { // their calls are gone
         flow_op_cancel(CONTAINER_OF(node, struct flow_op, link));
     }

@@ -14,8 +14,9 @@ struct flow_observed {
 
 // What flow keeps of a job that is not terminal, or that something still waits for: job->flow.
 struct flow_job {
+    struct list link; // flow.jobs
     struct flow *flow;
-    struct job *job; // borrowed: the table holds it longer
+    struct job *job; // borrowed: the table holds it longer, or the event of its deletion
     struct backend *backend;
     struct backend_plan *plan;
     struct list waiters; // flow_op.link
@@ -59,6 +60,7 @@ struct flow {
     struct list specs;     // flow_spec reads under way
     struct list commits;   // on their way to the journal
     struct list creations; // asked of a cluster, not answered
+    struct list jobs;      // flow_job.link
     int64_t started_ns, watchers, log_streams;
     bool draining, trimming;
     struct flow_sink *sinks;
@@ -101,7 +103,7 @@ void flow_move(struct flow *f, struct job *job,
                struct job_change *change); // legal by the caller's knowledge; logs otherwise
 
 // submit.c
-void flow_accept(struct flow *f, struct job *job); // its first state: from here on it is journaled
+void flow_accept(struct flow *f, struct job *job);    // its first state: from here on it is journaled
 void flow_hand_over(struct flow *f, struct job *job); // gives a committed job to its backend
 
 // observe.c
