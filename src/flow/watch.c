@@ -26,7 +26,7 @@ struct flow_watch {
     struct loop_task again;
     int64_t heartbeat_ms;
     int64_t cursor; // next sequence to look at
-    bool until_terminal, snapshotting, skip_snapshot, heartbeat_due, resync_due;
+    bool until_terminal, resync, snapshotting, skip_snapshot, heartbeat_due, resync_due;
 
     struct job_event **snapshot; // references; NULL where one was sent
     size_t snapshot_count, snapshot_at;
@@ -187,6 +187,41 @@ static bool fulfilled(struct flow_watch *w) {
     return w->open == 0 && (w->matched != 0 || job_selector_uids(w->selector, &(const char *const *){NULL}) != 0);
 }
 
+// ---- Behind the journal
+// -------------------------------------------------------------------------------------------------------------
+
+static bool out_of_range(const struct flow_watch *w, bool other_epoch, struct err *err) {
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)store_oldest_sequence(w->flow->store));
+    err_fail(err, ERR_RANGE, other_epoch ? "TOKEN_OTHER_EPOCH" : "TOKEN_OUT_OF_RANGE",
+             other_epoch
+                 ? "the token is of another journal; watch again without it, or with resync (oldest sequence here: %s)"
+                 : "what comes next is not in the journal any more; watch again without a token, or with resync "
+                   "(oldest sequence: %s)",
+             number);
+    err_fact(err, "oldest_sequence", number);
+    return false;
+}
+
+static enum flow_watch_kind resync_next(struct flow_watch *w, struct flow_watch_item *item) {
+    w->resync_due = false;
+    item->message = "what comes next is not in this journal, or not any more: a new snapshot follows";
+    item->sequence = store_oldest_sequence(w->flow->store);
+    token(w, w->cursor - 1, true, item);
+    return WATCH_RESYNC;
+}
+
+// Retention has taken what this reader had not seen yet.
+static enum flow_watch_kind overtaken(struct flow_watch *w, struct flow_watch_item *item, struct err *err) {
+    if (!w->resync) {
+        (void)out_of_range(w, false, err);
+        return WATCH_FAILED;
+    }
+    w->counted = false;
+    snapshot_take(w);
+    return resync_next(w, item);
+}
+
 // ---- Next
 // ---------------------------------------------------------------------------------------------------------------------------
 
@@ -213,7 +248,7 @@ static struct job_event *next_event(struct flow_watch *w) {
     return job_event_ref(e);
 }
 
-static enum flow_watch_kind live_next(struct flow_watch *w, struct flow_watch_item *item) {
+static enum flow_watch_kind live_next(struct flow_watch *w, struct flow_watch_item *item, struct err *err) {
     for (int skipped = 0; skipped < SKIP_MAX; skipped++) {
         struct job_event *e = next_event(w);
         if (e == NULL) {
@@ -221,6 +256,9 @@ static enum flow_watch_kind live_next(struct flow_watch *w, struct flow_watch_it
                 return WATCH_WAIT;
             }
             if (w->cursor <= job_feed_last(w->flow->feed)) {
+                if (w->cursor < store_oldest_sequence(w->flow->store)) {
+                    return overtaken(w, item, err);
+                }
                 read_journal(w);
                 return WATCH_WAIT;
             }
@@ -260,11 +298,7 @@ enum flow_watch_kind flow_watch_next(struct flow_watch *w, struct flow_watch_ite
         return WATCH_FAILED;
     }
     if (w->resync_due) {
-        w->resync_due = false;
-        item->message = "the token is too old or of another journal: a new snapshot follows";
-        item->sequence = store_oldest_sequence(w->flow->store);
-        token(w, w->cursor - 1, true, item);
-        return WATCH_RESYNC;
+        return resync_next(w, item);
     }
     if (w->heartbeat_due && w->reading == NULL) {
         w->heartbeat_due = false;
@@ -272,7 +306,7 @@ enum flow_watch_kind flow_watch_next(struct flow_watch *w, struct flow_watch_ite
         token(w, w->snapshotting ? w->cursor - 1 : item->sequence, w->snapshotting, item);
         return WATCH_HEARTBEAT;
     }
-    return w->snapshotting ? snapshot_next(w, item) : live_next(w, item);
+    return w->snapshotting ? snapshot_next(w, item) : live_next(w, item, err);
 }
 
 // ---- Open and close
@@ -299,7 +333,7 @@ static bool resume(struct flow_watch *w, const char *text, struct err *err) {
         return err_violate(err, "resume_token", "is not a token of this service");
     }
     int64_t oldest = store_oldest_sequence(store);
-    if (!other_epoch && !t.in_snapshot && t.sequence + 1 >= oldest && t.sequence <= job_feed_last(w->flow->feed)) {
+    if (!other_epoch && !t.in_snapshot && t.sequence >= oldest - 1 && t.sequence <= job_feed_last(w->flow->feed)) {
         w->cursor = t.sequence + 1;
         return true;
     }
@@ -307,16 +341,7 @@ static bool resume(struct flow_watch *w, const char *text, struct err *err) {
         snapshot_take(w);
         return true;
     }
-    char number[24];
-    snprintf(number, sizeof number, "%lld", (long long)oldest);
-    err_fail(err, ERR_RANGE, other_epoch ? "TOKEN_OTHER_EPOCH" : "TOKEN_OUT_OF_RANGE",
-             other_epoch
-                 ? "the token is of another journal; watch again without it, or with resync (oldest sequence here: %s)"
-                 : "the token is not within the journal any more; watch again without it, or with resync (oldest "
-                   "sequence: %s)",
-             number);
-    err_fact(err, "oldest_sequence", number);
-    return false;
+    return out_of_range(w, other_epoch, err);
 }
 
 static bool position_start(struct flow_watch *w, const struct flow_watch_args *args, struct err *err) {
@@ -349,6 +374,7 @@ bool flow_watch_open(struct flow *f, const struct flow_watch_args *args, void (*
                              .ctx = ctx,
                              .heartbeat_ms = (int64_t)args->heartbeat_s * 1000,
                              .until_terminal = args->until_terminal,
+                             .resync = args->resync,
                              .skip_snapshot = args->skip_snapshot};
     job_feed_reader_init(&w->reader, on_feed, w);
     loop_timer_init(&w->heartbeat, f->loop, "watch heartbeat", on_heartbeat, w);
