@@ -95,8 +95,8 @@ struct backend_object {
     int32_t restarts;     // of containers
 };
 
-// A job that the cluster has and nobody here has asked about: made by a daemon that went before it could write so, or by
-// another one. Texts are valid during the call.
+// A job that the cluster has and nobody here has asked about: made by a daemon that went before it could write so, or
+// by another one. Texts are valid during the call.
 struct backend_found {
     const char *uid, *name, *namespace_, *target;
     const char *request_id; // NULL: none

@@ -68,7 +68,7 @@ def test_right_tree(tmp_path):
         ("src/flow/s.c", "#include <sqlite3.h>\n", ":1: flow/ includes sqlite3.h; the door to it is store/"),
         ("src/main/d.c", "#include <dlfcn.h>\n", ":1: main/ includes dlfcn.h; the door to it is plugin/"),
         ("src/flow/t.c", "#include <pthread.h>\n", ":1: flow/ includes pthread.h; the door to it is loop/ and store/ and cli/"),
-        ("src/flow/p.c", "#include <spawn.h>\n", ":1: flow/ includes spawn.h; the door to it is local/ and plugin/ and cli/"),
+        ("src/flow/p.c", "#include <spawn.h>\n", ":1: flow/ includes spawn.h; the door to it is loop/ and local/ and plugin/ and cli/"),
         ("src/rpc/g.c", '#include "trainer/v1/job.pb-c.h"\n', ":1: rpc/ includes trainer/v1/job.pb-c.h; the door to it is api/"),
         ("src/rpc/g.c", "#include <protobuf-c/protobuf-c.h>\n", ":1: rpc/ includes protobuf-c/protobuf-c.h; the door to it is api/"),
         ("src/cli/g.c", "#include <grpc/grpc.h>\n", ":1: cli/ includes grpc/grpc.h; the door to it is rpc/"),
