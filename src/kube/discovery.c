@@ -124,9 +124,10 @@ static void on_answer(void *ctx, const struct kube_reply *reply) {
     if (known && k->pods == NULL) {
         begin_pods(k);
     }
-    if (!known) {
+    if (!known || k->undiscovered) {
         mem_free(k->problem);
-        k->problem = mem_strdup(reply->err->message);
+        k->problem = known ? NULL : mem_strdup(reply->err->message);
+        k->undiscovered = !known;
         k->sink.health(k->sink.ctx, k->problem);
     }
     loop_timer_start(&k->discover, known ? AGAIN_MS : AGAIN_SOON_MS);

@@ -70,6 +70,7 @@ struct kube {
     struct list tasks;   // change.c: under way
     char *namespace_, *problem;
     bool ready;
+    bool undiscovered; // the problem is that the server does not say what it serves
 };
 
 // discovery.c: which kinds are served; asks again now and then
