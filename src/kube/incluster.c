@@ -15,7 +15,7 @@ static bool find_server(struct kube_cluster *c, struct err *err) {
     const char *host = getenv("KUBERNETES_SERVICE_HOST");
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
     int64_t number = 0;
-    if (str_is_empty(host) || str_is_empty(port)) {
+    if (host == NULL || host[0] == '\0' || str_is_empty(port)) {
         return err_fail(err, ERR_NOT_FOUND, "NOT_IN_A_POD",
                         "this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
     }

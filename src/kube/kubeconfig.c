@@ -167,11 +167,11 @@ static bool read_files(struct config *c, const char *path, struct err *err) {
         str_add(&c->files, path);
         return read_file(c, path, true, err);
     }
-    if (!str_is_empty(list)) {
+    if (list != NULL && list[0] != '\0') {
         str_add(&c->files, list);
         return read_list(c, list, err);
     }
-    if (!str_is_empty(home)) {
+    if (home != NULL && home[0] != '\0') {
         str_printf(&c->files, "%s/.kube/config", home);
         return read_file(c, str_text(&c->files), false, err);
     }
@@ -229,7 +229,7 @@ static const char *current_context(const struct config *c) {
 
 static bool choose_context(const struct config *c, const char *wanted, struct arena *arena, struct kube_entry *ret,
                            struct err *err) {
-    const char *name = str_is_empty(wanted) ? current_context(c) : wanted;
+    const char *name = wanted == NULL || wanted[0] == '\0' ? current_context(c) : wanted;
     if (name != NULL && find(c, &contexts, name, arena, ret)) {
         return true;
     }
@@ -258,9 +258,9 @@ static bool follow(const struct config *c, const struct kube_entry *context, con
 }
 
 static bool fill(struct kube_cluster *to, const struct config *c, const char *wanted, struct err *err) {
-    struct kube_entry context;
-    struct kube_entry cluster;
-    struct kube_entry user;
+    struct kube_entry context = {.file = NULL};
+    struct kube_entry cluster = {.file = NULL};
+    struct kube_entry user = {.file = NULL};
     if (!choose_context(c, wanted, &to->arena, &context, err) || !follow(c, &context, &clusters, &cluster, err) ||
         !follow(c, &context, &users, &user, err) || !kube_entry_line(&context, "namespace", &to->namespace_, err)) {
         return false;

@@ -197,10 +197,10 @@ Test(credential, token_file_that_is_gone_later) {
     const struct kube_credential_limits limits = {.reread_ms = 60};
     struct loop *loop = loop_new();
     struct kube_credential *c = kube_credential_new(loop, &cluster, &limits);
-    struct seen s = ask(c, loop);
+    cr_assert_str_eq(header(c, loop), "Bearer one");
     (void)unlink(cluster.token_file);
     run_for(loop, 100);
-    s = ask(c, loop); // what we have is still good
+    struct seen s = ask(c, loop); // what we have is still good
     cr_assert(s.code == ERR_NONE && strcmp(s.authorization, "Bearer one") == 0);
     kube_credential_rejected(c, s.generation); // until it is refused
     s = ask(c, loop);
