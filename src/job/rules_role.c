@@ -235,11 +235,14 @@ void rules_role(const struct json *role, struct shape_path *path, struct err *er
     check_volumes(role, path, err);
     check_ports(json_get(role, "ports"), path, err);
     check_tolerations(json_get(role, "tolerations"), path, err);
+    const struct json *before = json_get(role, "init_containers");
     size_t i = 0;
-    JSON_EACH (c, json_get(role, "init_containers")) {
+    JSON_EACH (c, before) {
         size_t mark = shape_enter(path, "init_containers[%zu]", i++);
         if (!job_namespace_valid(text_of(c, "name"))) {
             rules_at(path, err, "name", "\"%.63s\" must match [a-z0-9]([-a-z0-9]*[a-z0-9])?", text_of(c, "name"));
+        } else if (earlier(before, c, "name")) {
+            rules_at(path, err, "name", "\"%.63s\" is there twice", text_of(c, "name"));
         }
         check_image(text_of(c, "image"), path, err);
         check_env(json_get(c, "env"), path, err);

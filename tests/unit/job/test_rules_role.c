@@ -153,6 +153,8 @@ Test(rules_role, init_containers) {
                                {"init_containers: [{name: a}, {name: b, image: 'c d', env: [{name: E}, {name: E}]}]",
                                 "roles[0].init_containers[1].image: contains white space or a control character\n"
                                 "roles[0].init_containers[1].env[1].name: \"E\" is there twice"},
+                               {"init_containers: [{name: a}, {name: b}, {name: a}]",
+                                "roles[0].init_containers[2].name: \"a\" is there twice"},
                                {NULL, NULL},
                            });
 }
