@@ -257,7 +257,8 @@ Test(credential, program_is_told_and_answers) {
     setenv("WORD", "ours", 1);
     setenv("OTHER", "kept", 1);
     setenv("KUBERNETES_EXEC_INFO", "of somebody else", 1);
-    program(&p, "echo \"$1 $WORD $OTHER $KUBERNETES_EXEC_INFO\" > told; echo " SECRET " >&2\n"
+    program(&p, "echo \"$1 $WORD $OTHER $KUBERNETES_EXEC_INFO $(tr '\\0' '\n' < /proc/$$/environ | grep -c -e ^WORD= "
+                "-e ^KUBERNETES_EXEC_INFO=)\" > told; echo " SECRET " >&2\n"
                 "echo '" ANSWER("\"token\":\"t1\"") "'");
     struct kube_credential *c = kube_credential_new(loop, &p.cluster, NULL);
     cr_assert_null(kube_credential_now(c));
@@ -269,8 +270,8 @@ Test(credential, program_is_told_and_answers) {
     CLEANUP(str_done) struct str told = STR_INIT;
     CLEANUP(err_done) struct err err = ERR_INIT;
     cr_assert(fd_read_file(path_of("told"), 1000, &told, &err));
-    cr_assert_str_eq(told.data, "get " SECRET " kept {\"the\":\"info\"}\n");
-    cr_assert_str_eq(header(c, loop), "Bearer t1"); // no expiry: good for ever
+    cr_assert_str_eq(told.data, "get " SECRET " kept {\"the\":\"info\"} 2\n"); // each of them once
+    cr_assert_str_eq(header(c, loop), "Bearer t1");                            // no expiry: good for ever
     cr_assert_str_eq(kube_credential_now(c)->authorization, "Bearer t1");
     cr_assert_eq(runs(), 1);
     kube_credential_free(c);
