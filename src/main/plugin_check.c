@@ -89,6 +89,8 @@ static void put_role(struct json_writer *w, const struct trainer_role *role, int
     json_add_string(w, role->name);
     json_key(w, "replicas");
     json_add_int(w, replicas_of(role, replicas));
+    json_key(w, "image"); // needed where containers run
+    json_add_string(w, "example:1");
     json_key(w, "command");
     json_begin_array(w);
     json_add_string(w, "program");
