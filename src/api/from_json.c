@@ -296,6 +296,7 @@ static bool unknown(struct build *b, const ProtobufCMessageDescriptor *d, const 
 
 static bool plain_message(struct build *b, const ProtobufCMessageDescriptor *d, const struct json *node,
                           ProtobufCMessage *m) {
+    bool *seen = ARENA_NEW_ARRAY(b->arena, bool, d->n_fields);
     if (node->type != JSON_OBJECT) {
         return fail(b, "must be an object");
     }
@@ -305,6 +306,10 @@ static bool plain_message(struct build *b, const ProtobufCMessageDescriptor *d, 
         if (f == NULL) {
             return unknown(b, d, child->key);
         }
+        if (seen[f - d->fields]) { // "run_policy" and "runPolicy"
+            return fail(b, "is set twice, in both spellings");
+        }
+        seen[f - d->fields] = true;
         if (child->type != JSON_NULL && !field(b, f, child, m)) { // null is absent
             return false;
         }
@@ -339,7 +344,7 @@ static bool duration(struct build *b, const ProtobufCMessageDescriptor *d, const
     char *end = NULL;
     long long seconds = strtoll(p, &end, 10);
     int64_t nanos = 0;
-    if (end == p || *p == '-' || *p == '+' || *p == ' ' || seconds > 315576000000LL) {
+    if (*p < '0' || *p > '9' || seconds > 315576000000LL) {
         return fail(b, "must be a duration in seconds such as \"90s\" or \"0.5s\"");
     }
     if (*end == '.') {

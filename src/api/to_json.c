@@ -185,16 +185,22 @@ static void put_field(struct json_writer *w, const ProtobufCMessage *m, const Pr
 
 static void put_timestamp(struct json_writer *w, const Google__Protobuf__Timestamp *t) {
     char text[CLOCK_TEXT_MAX];
-    clock_format(t->seconds * CLOCK_SECOND + t->nanos, text);
+    int64_t wall;
+    if (__builtin_mul_overflow(t->seconds, CLOCK_SECOND, &wall) || __builtin_add_overflow(wall, t->nanos, &wall)) {
+        wall = t->seconds < 0 ? INT64_MIN : INT64_MAX; // nobody's time: the nearest that can be said
+    }
+    clock_format(wall, text);
     json_add_string(w, text);
 }
 
 static void put_duration(struct json_writer *w, const Google__Protobuf__Duration *d) {
     char text[40];
     bool negative = d->seconds < 0 || d->nanos < 0;
-    int n = snprintf(text, sizeof text, "%s%" PRId64, negative ? "-" : "", negative ? -d->seconds : d->seconds);
-    if (d->nanos != 0) {
-        n += snprintf(text + n, sizeof text - (size_t)n, ".%09d", negative ? -d->nanos : d->nanos);
+    uint64_t seconds = d->seconds < 0 ? -(uint64_t)d->seconds : (uint64_t)d->seconds;
+    uint32_t nanos = d->nanos < 0 ? -(uint32_t)d->nanos : (uint32_t)d->nanos;
+    int n = snprintf(text, sizeof text, "%s%" PRIu64, negative ? "-" : "", seconds);
+    if (nanos != 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, ".%09" PRIu32, nanos);
         while (text[n - 1] == '0') {
             n--;
         }
