@@ -139,6 +139,18 @@ static const void *member(const ProtobufCMessage *m, const ProtobufCFieldDescrip
     return (const char *)m + f->offset;
 }
 
+// An entry may come without its value, which then has its default: as a message it is not there at all.
+static void put_entry(struct json_writer *w, const ProtobufCFieldDescriptor *f, const void *at) {
+    if (f->type != PROTOBUF_C_TYPE_MESSAGE || *(const ProtobufCMessage *const *)at != NULL) {
+        put_value(w, f, at);
+    } else if (api_known(f->descriptor) == KNOWN_VALUE) {
+        json_add_null(w);
+    } else {
+        json_begin_object(w);
+        json_end_object(w);
+    }
+}
+
 // Keys of this contract's maps are texts.
 static void put_map(struct json_writer *w, const ProtobufCFieldDescriptor *f, const void *array, size_t n) {
     const ProtobufCMessage *const *entries = array;
@@ -147,7 +159,7 @@ static void put_map(struct json_writer *w, const ProtobufCFieldDescriptor *f, co
     for (size_t i = 0; i < n; i++) {
         const char *key = *(const char *const *)member(entries[i], &d->fields[0]);
         json_key(w, key != NULL ? key : "");
-        put_value(w, &d->fields[1], member(entries[i], &d->fields[1]));
+        put_entry(w, &d->fields[1], member(entries[i], &d->fields[1]));
     }
     json_end_object(w);
 }

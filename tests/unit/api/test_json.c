@@ -129,3 +129,21 @@ Test(json, reads_what_another_server_says) {
         cr_expect_eq(api_wire_to_json(list, answers[i].bytes, answers[i].n, &out, &err), answers[i].ok, "%zu", i);
     }
 }
+
+// Found by a fuzzer: bytes may leave out what JSON cannot.
+Test(json, an_entry_without_its_value_is_null) {
+    static const struct {
+        const char *bytes, *json;
+        size_t n;
+    } rows[] = {
+        {"\x72\x02\x0a\x00", "{\"params\":{\"\":null}}", 4},
+        {"\x72\x05\x0a\x03\x0a\x01k", "{\"params\":{\"k\":null}}", 7},
+        {"\x3a\x03\x0a\x01k", "{\"labels\":{\"k\":\"\"}}", 5},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(str_done) struct str out = STR_INIT;
+        CLEANUP(err_done) struct err err = ERR_INIT;
+        cr_assert(api_wire_to_json(spec, rows[i].bytes, rows[i].n, &out, &err));
+        cr_expect_str_eq(str_text(&out), rows[i].json);
+    }
+}
