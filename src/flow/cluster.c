@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_MAX = 1024, ROLES_MAX = 16 };
+enum { MESSAGE_MAX = 1024, ROLES_MAX = 16, EXPLAIN_MS = 1000 };
 
 static enum job_reason reason_parse(const char *name) {
     static const struct {
@@ -148,6 +148,36 @@ static bool is_canceled(const struct flow_job *fj, const struct backend_object *
     return fj->job->head->state == JOB_CANCELING && o->active == 0 && fj->observed.state == JOB_SUSPENDED;
 }
 
+// Objects and pods come in streams of their own: the operator's verdict may be here before the exit code that it speaks
+// of, and a terminal state is not told twice.
+static bool waits_for_reason(struct flow_job *fj, const struct backend_object *o) {
+    bool plain = fj->observed.reason == REASON_NONE || fj->observed.reason == REASON_BACKEND_ERROR;
+    if (fj->observed.state != JOB_FAILED || !plain || o->exit != NULL || o->gone || fj->explained) {
+        return false;
+    }
+    if (!loop_timer_active(&fj->explain)) {
+        loop_timer_start(&fj->explain, EXPLAIN_MS);
+    }
+    return true;
+}
+
+static void fail_unexplained(void *ctx) {
+    struct flow_job *fj = ctx;
+    fj->explained = true;
+    if (!job_state_terminal(fj->job->head->state)) {
+        flow_move(fj->flow, fj->job,
+                  &(struct job_change){.to = JOB_FAILED,
+                                       .reason = REASON_BACKEND_ERROR,
+                                       .message = fj->observed.message,
+                                       .observed_ns = clock_wall(),
+                                       .happened_ns = fj->observed.happened_ns});
+    }
+}
+
+void flow_explain_init(struct flow_job *fj) {
+    loop_timer_init(&fj->explain, fj->flow->loop, "flow explain", fail_unexplained, fj);
+}
+
 void flow_on_object(struct flow *f, const struct backend_object *o,
                     void (*fact_fn)(void *ctx, const struct backend_fact *), void *ctx) {
     struct job *job = job_table_by_uid(f->table, o->uid);
@@ -158,6 +188,9 @@ void flow_on_object(struct flow *f, const struct backend_object *o,
     struct job_role_count roles[ROLES_MAX];
     char text[MESSAGE_MAX];
     observe(f, fj, o);
+    if (waits_for_reason(fj, o)) {
+        return;
+    }
     struct backend_fact fact = {
         .uid = o->uid,
         .state = fj->observed.state != JOB_STATE_NONE ? fj->observed.state : job->head->state,

@@ -27,6 +27,7 @@ struct flow_job *flow_job_of(struct flow *f, struct job *job) {
         list_init(&fj->waiters);
         list_init(&fj->logs);
         loop_timer_init(&fj->start_deadline, f->loop, "flow start deadline", start_deadline_passed, fj);
+        flow_explain_init(fj);
         job->flow = fj;
     }
     return job->flow;
@@ -39,6 +40,7 @@ void flow_job_drop(struct job *job) {
     }
     list_remove(&fj->link);
     loop_timer_stop(&fj->start_deadline);
+    loop_timer_stop(&fj->explain);
     backend_plan_unref(fj->plan);
     mem_free(fj->observed.message);
     job->flow = NULL;

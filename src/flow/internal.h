@@ -23,8 +23,10 @@ struct flow_job {
     struct list logs;    // flow_logs.link
     struct loop_timer start_deadline;
     struct flow_observed observed;
-    bool handed_over;   // the backend has it
-    bool delete_forced; // delete as soon as it is terminal
+    struct loop_timer explain; // a failure waits a moment for the pod that says why
+    bool explained;            // it has waited
+    bool handed_over;          // the backend has it
+    bool delete_forced;        // delete as soon as it is terminal
 };
 
 // A request that waits for a commit.
@@ -121,6 +123,7 @@ void flow_creations_leave(struct flow *f);
 void flow_adopt(struct flow *f, struct backend *b, const struct backend_found *found);
 
 // cluster.c
+void flow_explain_init(struct flow_job *fj);
 void flow_on_object(struct flow *f, const struct backend_object *o,
                     void (*fact_fn)(void *ctx, const struct backend_fact *fact), void *ctx);
 

@@ -43,8 +43,9 @@ struct reflector {
     uint64_t round;
     int64_t delay_ms, opened_at, events_at_open;
     int internal_errors, too_large;
-    bool listed, unwell, any_version; // any_version: list from the quorum, not from the watch cache
-    bool relist;                      // the watch said "gone"
+    char *problem;            // NULL: it keeps up
+    bool listed, any_version; // any_version: list from the quorum, not from the watch cache
+    bool relist;              // the watch said "gone"
     struct reflector_counts counts;
 };
 
@@ -111,8 +112,10 @@ static void tell_vanished(struct reflector *r) {
 // ---- Health and patience
 
 static void set_health(struct reflector *r, const char *problem) {
-    if (problem != NULL || r->unwell) {
-        r->unwell = problem != NULL;
+    if (problem != NULL || r->problem != NULL) {
+        char *old = r->problem; // perhaps what is being told
+        r->problem = mem_strdup(problem);
+        mem_free(old);
         r->options.handler->health(r->options.ctx, problem);
     }
 }
@@ -415,7 +418,12 @@ void reflector_free(struct reflector *r) {
     mem_free(r->selector);
     mem_free(r->fields);
     mem_free(r->what);
+    mem_free(r->problem);
     mem_free(r);
+}
+
+const char *reflector_problem(const struct reflector *r) {
+    return r != NULL ? r->problem : NULL;
 }
 
 bool reflector_listed(const struct reflector *r) {

@@ -38,7 +38,8 @@ struct reflector_options {
 struct reflector;
 struct reflector *reflector_new(const struct reflector_options *options); // begins at once
 void reflector_free(struct reflector *r);
-bool reflector_listed(const struct reflector *r); // has had a complete list
+const char *reflector_problem(const struct reflector *r); // why it does not keep up; NULL: it does, or r is NULL
+bool reflector_listed(const struct reflector *r);         // has had a complete list
 
 struct reflector_counts { // since the beginning; for tests and metrics
     int64_t lists, watches, events, bookmarks, gone;

@@ -235,7 +235,21 @@ static void on_objects_listed(void *ctx) {
     on_listed(r->kube);
 }
 
-static void set_problem(struct kube *k, const char *problem) {
+// One that is well again says nothing about the others.
+static const char *any_problem(const struct kube *k) {
+    const char *problem = reflector_problem(k->pods);
+    LIST_EACH (node, &k->resources) {
+        const struct kube_resource *r = CONTAINER_OF(node, struct kube_resource, link);
+        problem = problem != NULL ? problem : reflector_problem(r->reflector);
+    }
+    return problem;
+}
+
+static void set_problem(struct kube *k, const char *told) {
+    const char *problem = told != NULL ? told : any_problem(k);
+    if (problem == NULL && k->undiscovered) {
+        return;
+    }
     mem_free(k->problem);
     k->problem = mem_strdup(problem);
     k->sink.health(k->sink.ctx, problem);

@@ -338,6 +338,22 @@ def test_a_failure_says_which_container_and_how(api, running):
     assert (s.exit.role, s.exit.index, s.exit.exit_code, s.exit.node) == ("worker", 1, 3, "node-1")
 
 
+def test_a_failure_that_is_told_before_its_reason(api, running):
+    stub, job, obj = running
+    api.conditions(JOBS, "default", "j", "Created", "Running!", "Failed")
+    time.sleep(0.3)
+    assert state_name(get(stub, job)) == "PENDING"
+    ended = {"exitCode": 5, "reason": "Error", "finishedAt": "2026-01-02T03:04:05Z"}
+    api.pod(obj, "master", 0, "Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": ended}}])
+    assert becomes(stub, job, "FAILED", "NONZERO_EXIT").exit.exit_code == 5
+
+
+def test_a_failure_without_a_reason_is_told_all_the_same(api, running):
+    stub, job, _ = running
+    api.conditions(JOBS, "default", "j", "Created", "Running!", "Failed")
+    assert becomes(stub, job, "FAILED", "BACKEND_ERROR").message == "job is Failed"
+
+
 def test_a_terminal_state_never_leaves(api, running):
     stub, job, _ = running
     api.conditions(JOBS, "default", "j", "Succeeded")
