@@ -82,18 +82,18 @@ def test_zsh(place, installed, what):
         (folder / "functions" / "_trainctl").write_text(script("zsh", env))
     (folder / ".zshrc").write_text(ZSHRC % ("source <(trainctl completion zsh)" if installed == "sourced" else ""))
     typed, completed = TYPED[what]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.execvpe("zsh", ["zsh", "-i"], env)
+    terminal, inside = pty.openpty()
+    # Not pty.fork(): the threads of this process's gRPC client do not survive a fork.
+    shell = subprocess.Popen(["setsid", "-c", "zsh", "-i"], stdin=inside, stdout=inside, stderr=inside, cwd=folder, env=env)
+    os.close(inside)
     try:
         appears(folder / "ready")
         os.write(terminal, typed.encode() + b"\t\x18")
         appears(folder / "shown")
     finally:
+        shell.kill()
+        shell.wait()
         os.close(terminal)
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
     assert (folder / "shown").read_text().rstrip() == completed
 
 

@@ -1,6 +1,5 @@
 """trainctl as people and scripts use it: exit statuses, outputs, and a terminal where states update in place."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -56,13 +55,12 @@ class Terminal:
 
     def __init__(self, *args, env, cwd=None, columns=100, rows=20):
         self.text = b""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            with contextlib.suppress(BaseException):
-                os.chdir(cwd or "/")
-                os.execve(str(TRAINCTL), [str(TRAINCTL), *args], env)
-            os._exit(127)
+        self.fd, inside = pty.openpty()
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        # Not pty.fork(): the threads of this process's gRPC client do not survive a fork.
+        command = ["setsid", "-c", str(TRAINCTL), *args]
+        self.process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, cwd=cwd or "/", env=env)
+        os.close(inside)
 
     def read(self, seconds=0.2):
         end = time.monotonic() + seconds
@@ -96,12 +94,11 @@ class Terminal:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.read(0.05)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
+            if self.process.poll() is not None:
                 self.read(0.2)
                 os.close(self.fd)
-                return os.waitstatus_to_exitcode(status)
-        os.kill(self.pid, signal.SIGKILL)
+                return self.process.returncode
+        self.process.kill()
         raise AssertionError("does not end:\n" + self.plain())
 
 

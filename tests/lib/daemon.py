@@ -55,16 +55,12 @@ class Daemon:
         return [str(BIN / "trainerd"), "--state-dir", str(self.state_dir), "--config", str(config), *more]
 
     def start(self, *more):
-        def limits():
-            if self.rlimit_nofile:
-                import resource
-
-                resource.setrlimit(resource.RLIMIT_NOFILE, (self.rlimit_nofile, self.rlimit_nofile))
-
         log = open(self.log_path, "ab")
         before = self.log_path.stat().st_size
+        # Nothing of ours runs between fork and exec: the threads of a gRPC client do not survive that.
+        limits = ["prlimit", f"--nofile={self.rlimit_nofile}:{self.rlimit_nofile}"] if self.rlimit_nofile else []
         self.process = subprocess.Popen(
-            self.command(*more), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(), preexec_fn=limits
+            limits + self.command(*more), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment()
         )
         log.close()
         end = time.monotonic() + START_SECONDS
