@@ -55,6 +55,10 @@ int text_cut(const char *text, size_t max);
 bool text_line_valid(const char *text, size_t max); // not empty, at most max bytes, printable UTF-8
 bool text_name_valid(const char *name, size_t max); // [a-z][a-z0-9-]*, at most max bytes
 
+// pattern.c
+bool pattern_is_fit(const char *text); // well formed, and cheap enough to be compiled and matched
+bool pattern_matches(const char *pattern, const char *text);
+
 // host.c
 void host_table(struct trainer_host *ret);
 void writer_init(struct trainer_writer *w, size_t limit);

@@ -73,8 +73,8 @@ bool runtime_has_target(const struct runtime *r, const char *target);
 int32_t runtime_name_limit(const struct runtime *r, const struct job_spec *spec, const char *target);
 
 // JSON schema, the part that parameters use: type, properties, required, additionalProperties, enum, minimum, maximum,
-// minLength, maxLength, pattern (POSIX extended), items, minItems, maxItems; annotations are ignored. field is the path
-// prefix ("params").
+// minLength, maxLength, pattern (POSIX extended, without references to groups; what its counts repeat comes to at most
+// 200,000 characters), items, minItems, maxItems; annotations are ignored. field is the path prefix ("params").
 bool schema_check(const struct json *schema, const struct json *value, const char *field, struct err *err) MUST_CHECK;
 
 // The whole of the program that runs one isolated plugin. Returns its exit status.
