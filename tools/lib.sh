@@ -39,6 +39,7 @@ libclang-rt-14-dev file /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzze
 clang-format-14 command clang-format-14
 clang-tidy-14 command clang-tidy-14
 protobuf-compiler command protoc
+libprotobuf-dev file /usr/include/google/protobuf/struct.proto
 protobuf-c-compiler command protoc-c
 zsh command zsh
 fish command fish
