@@ -16,6 +16,8 @@ from trainer.v1 import job_pb2, runtime_pb2, service_pb2, watch_pb2
 
 ROUNDS = int(os.environ.get("TRAINERD_CRASH_ROUNDS", "50"))
 SUBMITTERS = 3
+# About as many jobs are submitted as 16 slots can run meanwhile; on a fast machine the queue would else outlast the test.
+PAUSE_MAX = 0.08
 RETRY = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
 
 
@@ -57,6 +59,7 @@ class Submitter(threading.Thread):
             self.ledger[request_id] = answer.job.uid
             if self.random.random() < 0.1:
                 self.cancel(answer.job.uid)
+            time.sleep(self.random.uniform(0, PAUSE_MAX))
 
     def cancel(self, uid):
         self.canceled.add(uid)  # also when no answer comes: it may have been heard
