@@ -84,6 +84,11 @@ struct api_logs {
     int64_t limit_bytes;            // 0: none
 };
 bool api_decode_logs(struct arena *a, const void *data, size_t n, struct api_logs *ret, struct err *err) MUST_CHECK;
+struct api_events {
+    struct flow_job_ref job;
+    size_t limit; // 1..1000
+};
+bool api_decode_events(struct arena *a, const void *data, size_t n, struct api_events *ret, struct err *err) MUST_CHECK;
 bool api_decode_list_runtimes(struct arena *a, const void *data, size_t n, const char **ret_backend,
                               struct err *err) MUST_CHECK;
 bool api_decode_get_runtime(struct arena *a, const void *data, size_t n, const char **ret_name,
@@ -110,6 +115,7 @@ void api_encode_watch(enum flow_watch_kind kind, const struct flow_watch_item *i
 void api_encode_submitted(const struct flow_submitted *result, const char *token, struct str *out);
 void api_encode_log(const struct backend_log_item *item, struct str *out);
 void api_encode_log_heartbeat(struct str *out);
+void api_encode_events(const struct backend_event *events, size_t n, struct str *out);
 struct api_method_live {
     const char *name;
     bool live;

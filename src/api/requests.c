@@ -17,7 +17,7 @@ enum {
     REQUEST_ID_MAX = 128,
     GRACE_MAX = 3600
 };
-enum { TAIL_MAX = 1000000, REASON_MAX = 1024 };
+enum { TAIL_MAX = 1000000, REASON_MAX = 1024, EVENTS_DEFAULT = 100, EVENTS_MAX = 1000 };
 
 // ---- Pieces
 // ------------------------------------------------------------------------------------------------------------------------
@@ -304,6 +304,18 @@ bool api_decode_logs(struct arena *a, const void *data, size_t n, struct api_log
         return false;
     }
     *ret = out;
+    return true;
+}
+#undef DESCRIPTOR
+
+#define DESCRIPTOR trainer__v1__events_request__descriptor
+bool api_decode_events(struct arena *a, const void *data, size_t n, struct api_events *ret, struct err *err) {
+    UNPACK(EventsRequest, m)
+    if (m->limit < 0 || m->limit > EVENTS_MAX) {
+        return err_violate(err, "limit", "is %d, must be from 1 to %d, or 0 for %d", m->limit, EVENTS_MAX,
+                           EVENTS_DEFAULT);
+    }
+    *ret = (struct api_events){.job = ref_of(m->job), .limit = (size_t)(m->limit != 0 ? m->limit : EVENTS_DEFAULT)};
     return true;
 }
 #undef DESCRIPTOR

@@ -448,3 +448,26 @@ void api_encode_log_heartbeat(struct str *out) {
     m.heartbeat = &h;
     api_pack(&m.base, out);
 }
+
+// ---- Events
+// ------------------------------------------------------------------------------------------------------------------------
+
+void api_encode_events(const struct backend_event *events, size_t n, struct str *out) {
+    CLEANUP(arena_done) struct arena a = {0};
+    Trainer__V1__EventsResponse m = TRAINER__V1__EVENTS_RESPONSE__INIT;
+    m.events = ARENA_NEW_ARRAY(&a, Trainer__V1__ClusterEvent *, n);
+    for (size_t i = 0; i < n; i++) {
+        Trainer__V1__ClusterEvent *e = ARENA_NEW(&a, Trainer__V1__ClusterEvent);
+        trainer__v1__cluster_event__init(e);
+        e->first_time = timestamp(&a, events[i].first_ns);
+        e->last_time = timestamp(&a, events[i].last_ns);
+        e->count = events[i].count;
+        e->type = text(events[i].type);
+        e->reason = text(events[i].reason);
+        e->message = text(events[i].message);
+        e->object = text(events[i].object);
+        e->source = text(events[i].source);
+        m.events[m.n_events++] = e;
+    }
+    api_pack(&m.base, out);
+}

@@ -149,6 +149,25 @@ enum backend_log_result { LOG_READ_ITEM, LOG_READ_WAIT, LOG_READ_END, LOG_READ_F
 
 struct backend_log; // a reader; the backend defines it
 
+// ---- Events
+// ----------------------------------------------------------------------------------------------------------
+
+// What a cluster said of a job, or of something that was made for it. Texts are valid during the call, never NULL.
+struct backend_event {
+    int64_t first_ns, last_ns; // wall
+    int32_t count;             // 1..
+    const char *type, *reason, *message, *object, *source;
+};
+
+struct backend_events_query {
+    const char *uid, *name, *namespace_; // of the job
+    int64_t created_ns;                  // wall; what was said before is of another job of that name
+    size_t limit;                        // the newest are kept
+};
+
+typedef void backend_events_fn(void *ctx, const struct backend_event *events, size_t n, const struct err *err);
+struct backend_asking; // a question under way; the backend defines it
+
 // ---- The vtable
 // ------------------------------------------------------------------------------------------------------
 
@@ -220,6 +239,11 @@ struct backend_ops {
     // The job has become terminal: a follower may end once it has read everything.
     void (*logs_terminal)(struct backend_log *log);
     void (*logs_close)(struct backend_log *log);
+    // Asks the cluster; fn is called once, from the loop, newest last, and never after events_cancel() or stop(). NULL:
+    // there is no cluster that says anything.
+    struct backend_asking *(*events)(struct backend *b, const struct backend_events_query *query, backend_events_fn *fn,
+                                     void *ctx);
+    void (*events_cancel)(struct backend_asking *asking); // also after stop()
     void (*info)(struct backend *b, struct backend_info *ret);
     // Lets go of everything without stopping jobs. Blocking, short.
     void (*stop)(struct backend *b);

@@ -105,6 +105,9 @@ struct flow_page {
 void flow_list(struct flow *f, const struct job_selector *selector, int64_t before, size_t page_size,
                struct flow_page *ret);
 
+// What the job's cluster said of it, newest last, at most limit; nothing where there is no cluster.
+struct flow_op *flow_events(struct flow *f, struct job *job, size_t limit, backend_events_fn *fn, void *ctx);
+
 // ---- Changing
 // --------------------------------------------------------------------------------------------------------------
 

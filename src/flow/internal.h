@@ -59,7 +59,7 @@ struct flow {
     struct list ended; // terminal jobs, by end: job.owner
     struct hash ttl;   // flow_ttl by uid
     size_t ended_count;
-    struct list specs;     // flow_spec reads under way
+    struct list specs;     // flow_spec reads and flow_events questions under way
     struct list commits;   // on their way to the journal
     struct list creations; // asked of a cluster, not answered
     struct list jobs;      // flow_job.link

@@ -103,6 +103,7 @@ static void op_stop(struct backend *b) {
     loop_timer_stop(&k->tell_dirty);
     kube_discovery_done(k);
     kube_tasks_free(k);
+    kube_questions_leave(k);
     reflector_free(k->pods);
     k->pods = NULL;
     LIST_EACH (node, &k->resources) {
@@ -149,6 +150,8 @@ static const struct backend_ops ops = {
     .logs_read = kube_logs_read,
     .logs_terminal = kube_logs_terminal,
     .logs_close = kube_logs_close,
+    .events = kube_events,
+    .events_cancel = kube_events_cancel,
     .info = op_info,
     .stop = op_stop,
     .free = op_free,
@@ -188,6 +191,7 @@ bool kube_backend_new(const struct kube_options *options, struct loop *loop, str
     list_init(&k->dirty);
     list_init(&k->askings);
     list_init(&k->tasks);
+    list_init(&k->questions);
     loop_timer_init(&k->tell_dirty, loop, "pods", kube_tell_dirty, k);
     loop_timer_init(&k->discover, loop, "discovery", kube_discover, k);
     for (size_t i = 0; i < options->want_count; i++) {

@@ -66,8 +66,9 @@ struct kube {
     size_t early_next;
     struct list dirty; // jobs whose pods have changed
     struct loop_timer tell_dirty, discover;
-    struct list askings; // discovery.c: under way
-    struct list tasks;   // change.c: under way
+    struct list askings;   // discovery.c: under way
+    struct list tasks;     // change.c: under way
+    struct list questions; // history.c: under way
     char *namespace_, *problem;
     bool ready;
     bool undiscovered; // the problem is that the server does not say what it serves
@@ -106,6 +107,12 @@ void kube_create(struct backend *b, const struct backend_create *job, void (*don
 void kube_wish(struct kube_job *j, const char *wish); // "cancel", "suspend" or "resume"; as soon as its object is known
 void kube_delete(struct kube_job *j);
 void kube_tasks_free(struct kube *k);
+
+// history.c: what the cluster said of one job
+struct backend_asking *kube_events(struct backend *b, const struct backend_events_query *query, backend_events_fn *fn,
+                                   void *ctx);
+void kube_events_cancel(struct backend_asking *asking);
+void kube_questions_leave(struct kube *k);
 
 static inline struct kube *kube_of(struct backend *b) {
     return CONTAINER_OF(b, struct kube, base);

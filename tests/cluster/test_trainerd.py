@@ -127,6 +127,11 @@ def test_why_it_waits_for_a_gpu_that_is_not_there(trainer):
     job = trainer.submit("gpu", "true", role=lambda r: setattr(r.resources, "gpu", 8))
     s = trainer.becomes(job, "PENDING", "UNSCHEDULABLE", 20)
     assert "Insufficient nvidia.com/gpu" in s.message and "gpu-master-0" in s.message
+    events = trainer.stub.Events(logs_pb2.EventsRequest(job=ref(job)), timeout=20).events
+    said = {(e.reason, e.object): e for e in events}
+    assert said["SuccessfulCreatePod", "PyTorchJob/gpu"].type == "Normal"
+    failed = said["FailedScheduling", "Pod/gpu-master-0"]
+    assert failed.type == "Warning" and "Insufficient nvidia.com/gpu" in failed.message and failed.count >= 1
 
 
 def test_T01_an_image_that_is_not_there(trainer):

@@ -614,3 +614,61 @@ def test_what_is_told_of_a_deleted_job_makes_no_new_one(api, running):
     assert not stub.List(service_pb2.ListRequest(), timeout=10).jobs
     until(lambda: not api.all(JOBS), 20)
     assert not stub.List(service_pb2.ListRequest(), timeout=10).jobs
+
+
+def said(api, name, kind, about, uid, second, reason, **more):
+    """An event of the cluster about an object."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + second))
+    api.put("events", {"metadata": {"name": name, "namespace": "default"}, "reason": reason, "type": "Normal", "count": 1,
+                       "involvedObject": {"kind": kind, "name": about, "namespace": "default", "uid": uid},
+                       "message": f"{reason} of {about}", "firstTimestamp": stamp, "lastTimestamp": stamp,
+                       "source": {"component": "scheduler"}, **more})
+
+
+def events_of(stub, job, limit=0):
+    return list(stub.Events(logs_pb2.EventsRequest(job=ref(job), limit=limit), timeout=20).events)
+
+
+def test_events_of_a_job_and_of_nothing_else(kube, api):
+    stub = kube.stub()
+    job = submit(stub, spec(name="train")).job
+    other = submit(stub, spec(name="train-2")).job
+    own = {o["metadata"]["name"]: o["metadata"]["uid"] for o in api.all(JOBS)}
+    said(api, "c", "Pod", "train-worker-0", "gone-1", 3, "Killing", count=7, type="Warning")
+    said(api, "a", "PyTorchJob", "train", own["train"], 1, "Created")
+    said(api, "b", "Pod", "train-master-0", "gone-2", 2, "Scheduled")
+    said(api, "d", "Pod", "train-2-master-0", "gone-3", 4, "Scheduled")  # of train-2
+    said(api, "e", "PyTorchJob", "train-2", own["train-2"], 5, "Created")
+    said(api, "f", "Pod", "train-master-0", "gone-4", -3600, "Old")  # of an earlier job of that name
+    said(api, "g", "Node", "train-worker-0", "node", 6, "Rebooted")
+    events = events_of(stub, job)
+    assert [(e.reason, e.object) for e in events] == [
+        ("Created", "PyTorchJob/train"), ("Scheduled", "Pod/train-master-0"), ("Killing", "Pod/train-worker-0")]
+    last = events[-1]
+    assert (last.type, last.count, last.source, last.message) == ("Warning", 7, "scheduler", "Killing of train-worker-0")
+    assert last.last_time.seconds > events[0].last_time.seconds
+    assert [e.reason for e in events_of(stub, other)] == ["Scheduled", "Created"]
+
+
+def test_events_in_pages_and_the_newest_of_them(kube, api):
+    stub = kube.stub()
+    job = submit(stub, spec(name="many")).job
+    uid = api.all(JOBS)[0]["metadata"]["uid"]
+    for i in range(600):
+        said(api, f"e{i:04}", "PyTorchJob", "many", uid, (i * 7) % 600, f"R{(i * 7) % 600}")
+    lists = api.count("LIST", "events")
+    assert [e.reason for e in events_of(stub, job, 3)] == ["R597", "R598", "R599"]
+    assert api.count("LIST", "events") - lists == 3
+    assert len(events_of(stub, job)) == 100
+    assert len(events_of(stub, job, 1000)) == 600
+
+
+def test_events_that_cannot_be_had(kube, api):
+    stub = kube.stub()
+    job = submit(stub, spec(name="quiet")).job
+    assert events_of(stub, job) == []
+    api.next("LIST", "events", status=403)
+    assert failed(stub.Events, logs_pb2.EventsRequest(job=ref(job))).code() == grpc.StatusCode.PERMISSION_DENIED
+    for limit in (-1, 1001):
+        error = failed(stub.Events, logs_pb2.EventsRequest(job=ref(job), limit=limit))
+        assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and "limit" in error.details()
