@@ -14,11 +14,27 @@
 
 static int32_t validate(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                         struct trainer_errors *errors) {
-    (void)host;
     (void)self;
-    (void)spec;
-    (void)errors;
-    return TRAINER_OK; /* the role table and the schema say it all */
+    const struct trainer_value *elastic = host->get(spec, "elastic");
+    int64_t workers = host->replicas(spec, "worker");
+    int64_t min = host->integer(host->get(elastic, "min"), 0);
+    int64_t max = host->integer(host->get(elastic, "max"), 0);
+    if (elastic == NULL || host->count(elastic) == 0) {
+        return TRAINER_OK; /* the role table and the schema say the rest */
+    }
+    if (min == 0 || max == 0) {
+        return host->fail(errors, "elastic", "min and max are required, in replicas of worker");
+    }
+    if (workers == 0) {
+        return host->fail(errors, "elastic", "needs the role worker: it is the one that grows and shrinks");
+    }
+    if (workers < min || workers > max) {
+        return host->fail(errors, "elastic", "the replicas of worker must be from elastic.min to elastic.max");
+    }
+    if (host->get(elastic, "nproc_per_node") != NULL && host->get(spec, "params.nproc_per_node") != NULL) {
+        return host->fail(errors, "elastic.nproc_per_node", "may not be set together with params.nproc_per_node");
+    }
+    return TRAINER_OK;
 }
 
 struct group {
@@ -79,6 +95,38 @@ static void put_as_text(const struct trainer_host *host, struct trainer_writer *
     host->put_text(w, digits);
 }
 
+static void put_elastic(const struct trainer_host *host, struct trainer_writer *w,
+                        const struct trainer_value *elastic) {
+    const struct trainer_value *conf = host->get(elastic, "rendezvous_conf");
+    const struct trainer_value *restarts = host->get(elastic, "max_restarts");
+    host->put_key(w, "elasticPolicy");
+    host->begin_object(w);
+    host->put_key(w, "minReplicas");
+    host->put_value(w, host->get(elastic, "min"));
+    host->put_key(w, "maxReplicas");
+    host->put_value(w, host->get(elastic, "max"));
+    host->put_key(w, "rdzvBackend");
+    host->put_text(w, host->text(host->get(elastic, "rendezvous_backend"), "c10d"));
+    if (conf != NULL) {
+        host->put_key(w, "rdzvConf");
+        host->begin_array(w);
+        for (const struct trainer_value *v = host->first(conf); v != NULL; v = host->next(v)) {
+            host->begin_object(w);
+            host->put_key(w, "key");
+            host->put_text(w, host->key(v));
+            host->put_key(w, "value");
+            host->put_value(w, v);
+            host->end_object(w);
+        }
+        host->end_array(w);
+    }
+    if (restarts != NULL) {
+        host->put_key(w, "maxRestarts");
+        host->put_value(w, restarts);
+    }
+    host->end_object(w);
+}
+
 static int32_t render(const struct trainer_host *host, struct trainer_self *self, const struct trainer_value *spec,
                       const char *target, struct trainer_writer *w, struct trainer_errors *errors) {
     (void)self;
@@ -88,7 +136,12 @@ static int32_t render(const struct trainer_host *host, struct trainer_self *self
     }
     host->object_begin(w, spec, "kubeflow.org/v1", "PyTorchJob");
     host->kubeflow_run_policy(w, spec);
+    const struct trainer_value *elastic = host->get(spec, "elastic");
+    if (host->count(elastic) != 0) {
+        put_elastic(host, w, elastic);
+    }
     const struct trainer_value *nproc = host->get(spec, "params.nproc_per_node");
+    nproc = nproc != NULL ? nproc : host->get(elastic, "nproc_per_node");
     if (nproc != NULL) { /* the field takes texts only */
         host->put_key(w, "nprocPerNode");
         put_as_text(host, w, nproc);
@@ -143,7 +196,8 @@ static const struct trainer_plugin plugin = {
     .name = "pytorch",
     .version = "1.0",
     .description = "PyTorch: torch.distributed with or without torchrun",
-    .capabilities = TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_SUSPEND,
+    .capabilities =
+        TRAINER_CAP_LOCAL | TRAINER_CAP_RENDER | TRAINER_CAP_ELASTIC | TRAINER_CAP_SCALE | TRAINER_CAP_SUSPEND,
     .roles = roles,
     .targets = targets,
     .functions = &functions,

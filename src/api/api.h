@@ -78,6 +78,13 @@ bool api_decode_delete(struct arena *a, const void *data, size_t n, struct api_j
 bool api_decode_suspend(struct arena *a, const void *data, size_t n, struct api_job *ret, struct err *err) MUST_CHECK;
 bool api_decode_resume(struct arena *a, const void *data, size_t n, struct api_job *ret, struct err *err) MUST_CHECK;
 
+struct api_scale {
+    struct flow_job_ref job;
+    const char *role; // "": the one that can
+    int32_t replicas;
+};
+bool api_decode_scale(struct arena *a, const void *data, size_t n, struct api_scale *ret, struct err *err) MUST_CHECK;
+
 struct api_logs {
     struct flow_job_ref job;
     struct backend_log_query query; // uid unset

@@ -251,6 +251,14 @@ bool api_decode_resume(struct arena *a, const void *data, size_t n, struct api_j
 }
 #undef DESCRIPTOR
 
+#define DESCRIPTOR trainer__v1__scale_request__descriptor
+bool api_decode_scale(struct arena *a, const void *data, size_t n, struct api_scale *ret, struct err *err) {
+    UNPACK(ScaleRequest, m)
+    *ret = (struct api_scale){.job = ref_of(m->job), .role = m->role, .replicas = m->replicas};
+    return true;
+}
+#undef DESCRIPTOR
+
 // ---- Logs, runtimes, info
 // ---------------------------------------------------------------------------------------------------------------
 

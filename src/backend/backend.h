@@ -91,8 +91,10 @@ struct backend_object {
     const struct job_exit *exit;        // first failure of a container, or NULL
     const struct job_role_count *roles; // by the pods; `desired` is not known here
     size_t role_count;
-    int32_t pods, active; // pods that exist, that may still use resources
-    int32_t restarts;     // of containers
+    const char *scaled_role; // that can be given another number; NULL: none
+    int32_t scaled;          // how many of it the object asks for; 0: unknown
+    int32_t pods, active;    // pods that exist, that may still use resources
+    int32_t restarts;        // of containers
 };
 
 // A job that the cluster has and nobody here has asked about: made by a daemon that went before it could write so, or
@@ -229,6 +231,11 @@ struct backend_ops {
     void (*fail)(struct backend *b, const char *uid, enum job_reason reason, const char *message);
     void (*suspend)(struct backend *b, const char *uid); // fact SUSPENDED follows
     void (*resume)(struct backend *b, const char *uid);  // facts PENDING ... follow, as a new attempt
+    // The role of an object of this kind that can be given another number of replicas; NULL: none. NULL: of no object.
+    const char *(*scales)(struct backend *b, const char *target, const char *kind);
+    // Asks for so many of that role. done is called once, from the loop; never after stop().
+    void (*scale)(struct backend *b, const char *uid, int32_t replicas, void (*done)(void *ctx, const struct err *err),
+                  void *ctx);
     // The terminal transition is durable: the backend may drop what it kept for a restart (exit records).
     void (*settled)(struct backend *b, const char *uid);
     // Removes logs and everything else. Only for jobs that are terminal and settled.

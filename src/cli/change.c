@@ -1,4 +1,4 @@
-// The verbs that change a job which is there: cancel, delete, suspend, resume.
+// The verbs that change a job which is there: cancel, delete, suspend, resume, scale.
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/internal.h"
@@ -25,13 +25,28 @@ static const struct cli_flag suspend_flags[] = {
     {"reason", NULL, "TEXT", "kept with the job, for people", NULL, WORDS_NONE},
 };
 static const struct cli_flag resume_flags[] = {FLAG_SELECTOR};
+static const struct cli_flag scale_flags[] = {
+    {"replicas", NULL, "N", "how many, at least 1", NULL, WORDS_NONE},
+    {"role", NULL, "ROLE", "default the one that can be scaled", NULL, WORDS_NONE},
+    FLAG_SELECTOR,
+};
 
 // The fields of the requests by the flags that fill them.
 static bool write_flags(const struct cli *cli, struct json_writer *w, struct err *err) {
     static const char *const switches[][2] = {{"early-stopped", "early_stopped"}, {"force", "force"}};
     int64_t grace = -1;
-    if (!args_int(&cli->args, "grace", 0, 3600, &grace, err)) {
+    int64_t replicas = 0;
+    if (!args_int(&cli->args, "grace", 0, 3600, &grace, err) ||
+        !args_int(&cli->args, "replicas", 1, 10000, &replicas, err)) {
         return false;
+    }
+    if (replicas > 0) {
+        json_key(w, "replicas");
+        json_add_int(w, replicas);
+    }
+    if (args_has(&cli->args, "role")) {
+        json_key(w, "role");
+        json_add_string(w, args_text(&cli->args, "role", ""));
     }
     if (grace >= 0) {
         json_key(w, "grace_seconds");
@@ -155,6 +170,27 @@ static int run_suspend(struct cli *cli) {
 static int run_resume(struct cli *cli) {
     return change(cli, "Resume");
 }
+
+static int run_scale(struct cli *cli) {
+    if (!args_has(&cli->args, "replicas")) {
+        return cli_usage(cli, "say how many: trainctl scale JOB --replicas N");
+    }
+    return change(cli, "Scale");
+}
+
+const struct cli_command command_scale = {
+    .name = "scale",
+    .args = "JOB...",
+    .summary = "give jobs another number of workers",
+    .help =
+        "For elastic jobs of pytorch, and for jax and paddle. A job of fixed size can be scaled while it is suspended.",
+    .examples = "trainctl scale pytorch-4h7k2m9x --replicas 4",
+    .flags = scale_flags,
+    .flag_count = ARRAY_LEN(scale_flags),
+    .max_args = SIZE_MAX,
+    .words = WORDS_JOB,
+    .run = run_scale,
+};
 
 const struct cli_command command_cancel = {
     .name = "cancel",

@@ -10,25 +10,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const struct cli_command *const cli_commands[] = {&command_run,
-                                                  &command_submit,
-                                                  &command_get,
-                                                  &command_list,
-                                                  &command_watch,
-                                                  &command_logs,
-                                                  &command_events,
-                                                  &command_cancel,
-                                                  &command_delete,
-                                                  &command_suspend,
-                                                  &command_resume,
-                                                  &command_render,
-                                                  &command_runtimes,
-                                                  &command_info,
-                                                  &command_completion,
-                                                  &command_help,
-                                                  &command_version,
-                                                  &command_complete,
-                                                  NULL};
+const struct cli_command *const cli_commands[] = {
+    &command_run,        &command_submit, &command_get,     &command_list,     &command_watch,
+    &command_logs,       &command_events, &command_cancel,  &command_delete,   &command_suspend,
+    &command_resume,     &command_scale,  &command_render,  &command_runtimes, &command_info,
+    &command_completion, &command_help,   &command_version, &command_complete, NULL};
 
 const struct cli_flag cli_global_flags[] = {
     {"server", NULL, "ADDR", "unix:/path or host:port; default $TRAINERD_ADDR, else the socket in the state directory",

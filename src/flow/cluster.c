@@ -68,7 +68,8 @@ static size_t count_roles(const struct job *job, const struct backend_object *o,
     size_t n = 0;
     for (size_t i = 0; job->spec != NULL && i < job->spec->role_count && n < ROLES_MAX; i++) {
         const struct spec_role *role = &job->spec->roles[i];
-        out[n] = (struct job_role_count){.name = role->name, .desired = role->replicas};
+        bool scaled = o->scaled > 0 && str_same(o->scaled_role, role->name);
+        out[n] = (struct job_role_count){.name = role->name, .desired = scaled ? o->scaled : role->replicas};
         for (size_t k = 0; k < o->role_count; k++) {
             if (str_same_nocase(o->roles[k].name, role->name)) {
                 out[n].pending = o->roles[k].pending;

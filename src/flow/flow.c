@@ -122,7 +122,7 @@ bool flow_new(const struct flow_options *options, struct flow **ret, struct err 
     list_init(&f->ended);
     list_init(&f->specs);
     list_init(&f->commits);
-    list_init(&f->creations);
+    list_init(&f->promises);
     list_init(&f->jobs);
     f->feed = job_feed_new((size_t)f->limits.feed_events, store_newest_sequence(f->store));
     f->table = job_table_new(f->feed);
@@ -169,7 +169,7 @@ void flow_free(struct flow *f) {
     LIST_EACH (node, &f->specs) { // their calls are gone
         flow_op_cancel(CONTAINER_OF(node, struct flow_op, link));
     }
-    flow_creations_leave(f);
+    flow_promises_leave(f);
     flow_journal_leave(f);
     job_table_free(f->table);
     job_feed_free(f->feed);

@@ -119,6 +119,10 @@ struct flow_op *flow_delete(struct flow *f, struct job *job, bool force, flow_jo
 struct flow_op *flow_suspend(struct flow *f, struct job *job, const char *reason, flow_job_fn *fn, void *ctx);
 struct flow_op *flow_resume(struct flow *f, struct job *job, flow_job_fn *fn, void *ctx);
 
+// Answers when the cluster has taken the number. role "": the one that can be scaled.
+struct flow_op *flow_scale(struct flow *f, struct job *job, const char *role, int32_t replicas, flow_job_fn *fn,
+                           void *ctx);
+
 // ---- Watch
 // -----------------------------------------------------------------------------------------------------------------
 

@@ -5,19 +5,23 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-struct refused_field {
-    const char *path, *text;
-};
+// NULL: it is taken.
+static const char *elastic_problem(const struct flow_choice *c) {
+    bool able = c->backend->ops->create != NULL && (c->runtime->plugin->capabilities & TRAINER_CAP_ELASTIC) != 0;
+    return able ? NULL : "this runtime on this target cannot run elastic jobs: their size is fixed";
+}
 
-void flow_refuse_unsupported(const struct job_spec *spec, struct err *err) {
-    static const struct refused_field fields[] = {
+void flow_refuse_unsupported(const struct job_spec *spec, const struct flow_choice *choice, struct err *err) {
+    const struct {
+        const char *path, *text;
+    } fields[] = {
         {"depends_on", "dependencies between jobs are not live in this version"},
-        {"elastic", "no target that this server has can run elastic jobs"},
+        {"elastic", elastic_problem(choice)},
         {"metrics", "metric collectors are not live in this version"},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         const struct json *value = json_get(spec->tree, fields[i].path);
-        if (value != NULL && value->count != 0) {
+        if (fields[i].text != NULL && value != NULL && value->count != 0) {
             err_violate(err, fields[i].path, "%s", fields[i].text);
         }
     }

@@ -59,10 +59,10 @@ struct flow {
     struct list ended; // terminal jobs, by end: job.owner
     struct hash ttl;   // flow_ttl by uid
     size_t ended_count;
-    struct list specs;     // flow_spec reads and flow_events questions under way
-    struct list commits;   // on their way to the journal
-    struct list creations; // asked of a cluster, not answered
-    struct list jobs;      // flow_job.link
+    struct list specs;    // flow_spec reads and flow_events questions under way
+    struct list commits;  // on their way to the journal
+    struct list promises; // asked of a cluster, not answered
+    struct list jobs;     // flow_job.link
     int64_t started_ns, watchers, log_streams;
     bool draining, trimming;
     struct flow_sink *sinks;
@@ -92,8 +92,8 @@ struct flow_choice {
 bool flow_choose(struct flow *f, const struct job_spec *spec, struct flow_choice *ret, struct err *err) MUST_CHECK;
 bool flow_backend_serves(struct backend *b, const struct trainer_target *target);
 
-// ignored.c: what the local target does not do
-void flow_refuse_unsupported(const struct job_spec *spec, struct err *err);
+// ignored.c: what a target does not do
+void flow_refuse_unsupported(const struct job_spec *spec, const struct flow_choice *choice, struct err *err);
 void flow_warn_ignored(const struct job_spec *spec, void (*warn)(void *ctx, const char *text), void *ctx);
 
 // journal.c
@@ -117,7 +117,10 @@ void flow_sinks_free(struct flow_sink *sinks);
 // Has the backend make the objects. done or, when flow ends before the answer, drop is called, exactly once.
 void flow_create(struct flow *f, struct backend *b, const struct backend_create *job,
                  void (*done)(void *ctx, const struct err *err), void (*drop)(void *ctx), void *ctx);
-void flow_creations_leave(struct flow *f);
+// The same for another number of replicas.
+void flow_resize(struct flow *f, struct backend *b, const char *uid, int32_t replicas,
+                 void (*done)(void *ctx, const struct err *err), void (*drop)(void *ctx), void *ctx);
+void flow_promises_leave(struct flow *f);
 
 // adopt.c: a job that the cluster has and the journal has not
 void flow_adopt(struct flow *f, struct backend *b, const struct backend_found *found);

@@ -75,7 +75,7 @@ static bool prepare(struct flow *f, const struct job_spec *spec, const char *nam
     if (!flow_choose(f, spec, &ret->choice, err)) {
         return false;
     }
-    flow_refuse_unsupported(spec, err);
+    flow_refuse_unsupported(spec, &ret->choice, err);
     if (err_set(err) || !runtime_validate(ret->choice.runtime, spec, &ret->arena, &tree, err) ||
         !check_name_length(ret, spec, err)) {
         return false;

@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "kube/mark.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TRIES = 5, WAIT_MS = 250, WAIT_MAX_MS = 5000 };
@@ -29,6 +31,8 @@ struct task {
     struct kube_resource *made; // what is being created; NULL: nothing
     int tries;
     bool looking;
+    enum err_code refusal; // without asking: `what` says why
+    const char *refusal_reason;
     void (*done)(void *ctx, const struct err *err); // NULL: nobody waits
     void *ctx;
 };
@@ -144,7 +148,9 @@ static void on_reply(void *ctx, const struct kube_reply *reply) {
     }
     enum err_code code = reply->err->code;
     bool doubtful = t->look != NULL && (reply->maybe_done || code == ERR_EXISTS);
-    bool passing = code == ERR_UNAVAILABLE || code == ERR_EXHAUSTED || code == ERR_DEADLINE;
+    // A patch names no version: a conflict means that others were quicker several times.
+    bool conflict = reply->status == 409 && strcmp(t->method, "PATCH") == 0;
+    bool passing = conflict || code == ERR_UNAVAILABLE || code == ERR_EXHAUSTED || code == ERR_DEADLINE;
     if (doubtful) {
         t->looking = true;
         send(t);
@@ -181,8 +187,16 @@ static const struct json *only_object(const struct json *objects) {
 static void fail_later(void *ctx) {
     struct task *t = ctx;
     CLEANUP(err_done) struct err err = ERR_INIT;
-    err_fail(&err, ERR_PRECONDITION, "TARGET_NOT_SERVED", "%s", t->what);
+    err_fail(&err, t->refusal, t->refusal_reason, "%s", t->what);
     finish(t, &err);
+}
+
+// Nobody is called back from within a call.
+static void refuse(struct task *t, enum err_code code, const char *reason) {
+    t->refusal = code;
+    t->refusal_reason = reason;
+    t->again.fn = fail_later;
+    loop_timer_start(&t->again, 0);
 }
 
 void kube_create(struct backend *b, const struct backend_create *job, void (*done)(void *ctx, const struct err *err),
@@ -196,8 +210,7 @@ void kube_create(struct backend *b, const struct backend_create *job, void (*don
     struct kube_resource *r = kube_resource_find(k, job->target, kind);
     if (r == NULL || r->plural == NULL) {
         t->what = mem_printf("backend %s does not serve %s of %s", k->base.name, kind, job->target);
-        t->again.fn = fail_later;
-        loop_timer_start(&t->again, 0);
+        refuse(t, ERR_PRECONDITION, "TARGET_NOT_SERVED");
         return;
     }
     CLEANUP(str_done) struct str path = STR_INIT;
@@ -223,7 +236,8 @@ void kube_create(struct backend *b, const struct backend_create *job, void (*don
 // ---- Change
 
 // {"a":{"b":value}} for the path a.b, and the annotation, when there is one.
-static void merge_patch(struct str *out, const char *path, bool value, const char *cancel, const char *object_uid) {
+static void merge_patch(struct str *out, const char *path, const char *value, const char *cancel,
+                        const char *object_uid) {
     int depth = 0;
     str_add(out, "{\"metadata\":{");
     if (object_uid != NULL) { // another object of that name is not meant
@@ -238,10 +252,19 @@ static void merge_patch(struct str *out, const char *path, bool value, const cha
         str_printf(out, "%s\"%.*s\":", depth++ == 0 ? "," : "{", (int)n, p);
         p += n;
     }
-    str_add(out, value ? "true" : "false");
+    str_add(out, value);
     while (depth-- > 0) {
         str_add_char(out, '}');
     }
+}
+
+static void begin_patch(struct task *t, const struct kube_job *j, const char *verb) {
+    CLEANUP(str_done) struct str path = STR_INIT;
+    kube_object_path(&path, j->resource, j->namespace_, j->name);
+    str_printf(&path, "?fieldManager=%s", KUBE_MANAGER);
+    t->path = str_take(&path);
+    t->content_type = "application/merge-patch+json";
+    t->what = mem_printf("%s %s %s/%s", verb, j->resource->kind, j->namespace_, j->name);
 }
 
 void kube_wish(struct kube_job *j, const char *wish) {
@@ -252,14 +275,35 @@ void kube_wish(struct kube_job *j, const char *wish) {
         return;
     }
     struct task *t = task_new(k, "PATCH", j->uid);
-    CLEANUP(str_done) struct str path = STR_INIT;
-    kube_object_path(&path, j->resource, j->namespace_, j->name);
-    str_printf(&path, "?fieldManager=%s", KUBE_MANAGER);
-    t->path = str_take(&path);
-    t->content_type = "application/merge-patch+json";
-    t->what = mem_printf("%s %s %s/%s", wish, j->resource->kind, j->namespace_, j->name);
-    merge_patch(&t->body, j->resource->target->suspend, strcmp(wish, "resume") != 0,
+    begin_patch(t, j, wish);
+    merge_patch(&t->body, j->resource->target->suspend, strcmp(wish, "resume") != 0 ? "true" : "false",
                 strcmp(wish, "cancel") == 0 ? "requested" : NULL, j->object_uid);
+    send(t);
+}
+
+const char *kube_scales(struct backend *b UNUSED, const char *target, const char *kind) {
+    const struct kube_scale *scale = kube_scale_find(target, kind);
+    return scale != NULL ? scale->role : NULL;
+}
+
+void kube_scale(struct backend *b, const char *uid, int32_t replicas, void (*done)(void *ctx, const struct err *err),
+                void *ctx) {
+    struct kube *k = kube_of(b);
+    const struct kube_job *j = kube_job_of(k, uid, false);
+    struct task *t = task_new(k, "PATCH", uid);
+    t->done = done;
+    t->ctx = ctx;
+    if (j == NULL || j->object_uid == NULL || j->gone) {
+        t->what =
+            mem_strdup("the job's object has not been seen in the cluster yet, or is gone: ask again in a moment");
+        refuse(t, ERR_UNAVAILABLE, "OBJECT_UNKNOWN");
+        return;
+    }
+    const struct kube_scale *scale = kube_scale_find(j->resource->target->name, j->resource->kind);
+    char number[16];
+    snprintf(number, sizeof number, "%" PRId32, replicas);
+    begin_patch(t, j, "scale");
+    merge_patch(&t->body, scale->path, number, NULL, j->object_uid);
     send(t);
 }
 

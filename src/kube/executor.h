@@ -42,6 +42,7 @@ struct kube_job {
     const char *wish; // "cancel", "suspend" or "resume", until its object is known; NULL: nothing
     bool gone;
     bool asked_suspended;
+    int32_t scaled; // replicas that its object asks for, of the role that can be scaled; 0: unknown
 };
 
 // A warning about an object that has not been seen yet: streams of two kinds come in no order.
@@ -105,6 +106,9 @@ extern const struct reflector_handler kube_event_handler; // ctx: kube
 void kube_create(struct backend *b, const struct backend_create *job, void (*done)(void *ctx, const struct err *err),
                  void *ctx);
 void kube_wish(struct kube_job *j, const char *wish); // "cancel", "suspend" or "resume"; as soon as its object is known
+const char *kube_scales(struct backend *b, const char *target, const char *kind);
+void kube_scale(struct backend *b, const char *uid, int32_t replicas, void (*done)(void *ctx, const struct err *err),
+                void *ctx);
 void kube_delete(struct kube_job *j);
 void kube_tasks_free(struct kube *k);
 

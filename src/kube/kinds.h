@@ -15,6 +15,14 @@ struct kube_target {
     const char *first_condition;
 };
 
+// What can be scaled of a kind: one role, by one field. Kinds that are not there keep the size they were made with.
+struct kube_scale {
+    const char *target, *kind;
+    const char *role; // canonical
+    const char *path; // of the number in the object
+};
+const struct kube_scale *kube_scale_find(const char *target, const char *kind); // NULL: nothing
+
 const struct kube_target *kube_target_find(const char *name); // NULL when unknown
 const struct kube_target *kube_target_at(unsigned index);     // NULL behind the last
 

@@ -85,6 +85,8 @@ static void report(struct kube_job *j, const struct json *object) {
         s.reason = j->trouble != REASON_NONE ? j->trouble : s.reason;
         s.message = j->trouble != REASON_NONE ? j->trouble_text : s.message;
     }
+    const struct kube_scale *scale =
+        j->resource != NULL ? kube_scale_find(j->resource->target->name, j->resource->kind) : NULL;
     const struct backend_object o = {
         .uid = j->uid,
         .target = j->resource != NULL ? j->resource->target->name : "",
@@ -96,6 +98,8 @@ static void report(struct kube_job *j, const struct json *object) {
         .exit = s.exit,
         .roles = s.roles,
         .role_count = s.role_count,
+        .scaled_role = scale != NULL ? scale->role : NULL,
+        .scaled = j->scaled,
         .pods = s.pods,
         .active = s.active,
         .restarts = s.restarts,
@@ -140,6 +144,13 @@ static void listen_for_operator(struct kube_job *j, const struct json *object) {
     }
 }
 
+static int32_t scaled_in(const struct kube_resource *r, const struct json *object) {
+    const struct kube_scale *scale = kube_scale_find(r->target->name, r->kind);
+    int64_t n = 0;
+    bool known = scale != NULL && json_int(json_path(object, scale->path), &n) && n > 0 && n <= INT32_MAX;
+    return known ? (int32_t)n : 0;
+}
+
 // Before the first list is complete flow has not asked for all jobs that it knows.
 static void tell_found(struct kube_job *j, const struct json *object) {
     const struct json *meta = json_get(object, "metadata");
@@ -176,6 +187,7 @@ static void on_object(void *ctx, const struct json *object) {
         return;
     }
     j->asked_suspended = json_bool(json_path(object, r->target->suspend), false);
+    j->scaled = scaled_in(r, object);
     listen_for_operator(j, object);
     if (j->claimed) {
         report(j, object);

@@ -1,4 +1,4 @@
-// Cancel, Delete, Suspend, Resume: find the job, ask flow, answer when it is durable.
+// Cancel, Delete, Suspend, Resume, Scale: find the job, ask flow, answer when it is durable.
 #include "rpc/internal.h"
 
 #include "api/api.h"
@@ -70,6 +70,18 @@ static bool run_delete(struct rpc_call *call, const void *data, size_t n, struct
     return true;
 }
 
+static bool run_scale(struct rpc_call *call, const void *data, size_t n, struct err *err) {
+    struct api_scale request = {0};
+    struct job *job = NULL;
+    if (!api_decode_scale(&call->arena, data, n, &request, err) ||
+        !flow_find(call->server->flow, &request.job, &job, err)) {
+        return false;
+    }
+    rpc_call_wait(call, flow_scale(call->server->flow, job, request.role, request.replicas, on_job, call));
+    return true;
+}
+
+const struct rpc_method rpc_method_scale = {"/trainer.v1.TrainerService/Scale", RPC_UNARY, run_scale};
 const struct rpc_method rpc_method_cancel = {"/trainer.v1.TrainerService/Cancel", RPC_UNARY, run_cancel};
 const struct rpc_method rpc_method_delete = {"/trainer.v1.TrainerService/Delete", RPC_UNARY, run_delete};
 const struct rpc_method rpc_method_suspend = {"/trainer.v1.TrainerService/Suspend", RPC_UNARY, run_suspend};

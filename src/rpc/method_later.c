@@ -2,6 +2,5 @@
 #include "rpc/internal.h"
 
 const struct rpc_method rpc_method_submit_batch = {"/trainer.v1.TrainerService/SubmitBatch", RPC_UNARY, NULL};
-const struct rpc_method rpc_method_scale = {"/trainer.v1.TrainerService/Scale", RPC_UNARY, NULL};
 const struct rpc_method rpc_method_report_metrics = {"/trainer.v1.TrainerService/ReportMetrics", RPC_UNARY, NULL};
 const struct rpc_method rpc_method_query_metrics = {"/trainer.v1.TrainerService/QueryMetrics", RPC_UNARY, NULL};

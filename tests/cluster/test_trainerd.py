@@ -208,3 +208,21 @@ def test_kill_9_of_trainerd(trainer, phase):
 def test_follow_from_before_the_pod_exists_to_the_end(trainer):
     job = trainer.submit("follow", "for i in 1 2 3 4 5; do echo line $i; sleep 0.3; done")
     assert trainer.logs(job, follow=True) == "".join(f"line {i}\n" for i in range(1, 6))
+
+
+def test_E02_an_elastic_job_grows_and_shrinks(trainer):
+    job = trainer.submit("elastic", "sleep 120", workers=1, elastic=job_pb2.ElasticPolicy(min=1, max=3))
+    trainer.becomes(job, "RUNNING", "ALL_RUNNING")
+    for replicas in (3, 1):
+        trainer.stub.Scale(service_pb2.ScaleRequest(job=ref(job), replicas=replicas), timeout=30)
+
+        def counts():
+            s = trainer.status(job)
+            return state_name(s) == "RUNNING" and {r.name: (r.desired, r.running) for r in s.roles}["worker"] == (replicas, replicas)
+
+        until(f"{replicas} workers", counts, 90)
+    with pytest.raises(grpc.RpcError) as e:
+        trainer.stub.Scale(service_pb2.ScaleRequest(job=ref(job), replicas=4), timeout=30)
+    assert e.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    trainer.stub.Cancel(service_pb2.CancelRequest(job=ref(job)), timeout=20)
+    trainer.becomes(job, "CANCELED")

@@ -362,7 +362,7 @@ def test_what_is_not_live_says_so(stub):
     assert not live["SubmitBatch"] and live["Submit"]
     for name, is_live in live.items():
         if not is_live:
-            request = {"SubmitBatch": service_pb2.SubmitBatchRequest, "Scale": service_pb2.ScaleRequest,
+            request = {"SubmitBatch": service_pb2.SubmitBatchRequest,
                        "ReportMetrics": logs_pb2.ReportMetricsRequest, "QueryMetrics": logs_pb2.QueryMetricsRequest}[name]
             error = refused(getattr(stub, name), request())
             assert error.code() == grpc.StatusCode.UNIMPLEMENTED

@@ -617,8 +617,9 @@ def test_what_is_told_of_a_deleted_job_makes_no_new_one(api, running):
 
 
 def said(api, name, kind, about, uid, second, reason, **more):
-    """An event of the cluster about an object."""
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + second))
+    """An event of the cluster about an object, so many seconds after the first that was said."""
+    api.said_from = getattr(api, "said_from", time.time())
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(api.said_from + second))
     api.put("events", {"metadata": {"name": name, "namespace": "default"}, "reason": reason, "type": "Normal", "count": 1,
                        "involvedObject": {"kind": kind, "name": about, "namespace": "default", "uid": uid},
                        "message": f"{reason} of {about}", "firstTimestamp": stamp, "lastTimestamp": stamp,
@@ -672,3 +673,94 @@ def test_events_that_cannot_be_had(kube, api):
     for limit in (-1, 1001):
         error = failed(stub.Events, logs_pb2.EventsRequest(job=ref(job), limit=limit))
         assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and "limit" in error.details()
+
+
+def scale(stub, job, replicas, role=""):
+    return stub.Scale(service_pb2.ScaleRequest(job=ref(job), replicas=replicas, role=role), timeout=30)
+
+
+def refused_scale(stub, job, *args):
+    with pytest.raises(grpc.RpcError) as e:
+        scale(stub, job, *args)
+    return e.value
+
+
+def desired(stub, job):
+    return {r.name: r.desired for r in get(stub, job).roles}
+
+
+def elastic(name, workers=2):
+    return spec(name=name, workers=workers, elastic=job_pb2.ElasticPolicy(min=2, max=10, max_restarts={"value": 5}))
+
+
+def test_E01_E02_scale_within_the_bounds(kube, api):
+    stub = kube.stub()
+    job = submit(stub, elastic("grow", 3)).job
+    before = api.all(JOBS)[0]["spec"]
+    assert before["elasticPolicy"] == {"minReplicas": 2, "maxReplicas": 10, "rdzvBackend": "c10d", "maxRestarts": 5}
+    for replicas in (10, 2, 2):
+        assert scale(stub, job, replicas).uid == job.uid
+        after = api.all(JOBS)[0]["spec"]
+        assert after["pytorchReplicaSpecs"]["Worker"].pop("replicas") == replicas
+        want = {**before, "pytorchReplicaSpecs": {**before["pytorchReplicaSpecs"], "Worker": after["pytorchReplicaSpecs"]["Worker"]}}
+        assert after == want  # and nothing else has changed
+        until(lambda: desired(stub, job) == {"master": 1, "worker": replicas})
+    for replicas, bound in ((1, "elastic.min (2)"), (11, "elastic.max (10)"), (0, "from 1 to 10000"), (-1, "from 1")):
+        error = refused_scale(stub, job, replicas)
+        assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and bound in error.details(), error.details()
+    error = refused_scale(stub, job, 3, "master")
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and "only worker" in error.details()
+    kube.restart()
+    until(lambda: healthy(kube.stub()), 20)
+    until(lambda: desired(kube.stub(), job) == {"master": 1, "worker": 2})
+
+
+def test_E01_what_cannot_be_scaled(kube, api):
+    stub = kube.stub()
+    alone = submit(stub, spec(name="alone", workers=0)).job
+    error = refused_scale(stub, alone, 2)
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and "no role worker" in error.details()
+    fixed = submit(stub, spec(name="fixed", workers=2)).job
+    error = refused_scale(stub, fixed, 4)
+    assert error.code() == grpc.StatusCode.FAILED_PRECONDITION and reason(error) == "NOT_ELASTIC"
+    local = job_pb2.JobSpec(runtime="process", backend="local", name="here")
+    local.roles.add(name="worker", command=["sleep", "30"])
+    error = refused_scale(stub, submit(stub, local).job, 2)
+    assert error.code() == grpc.StatusCode.FAILED_PRECONDITION and reason(error) == "NOT_SCALABLE"
+    stub.Cancel(service_pb2.CancelRequest(job=ref(fixed)), timeout=10)
+    error = refused_scale(stub, fixed, 4)
+    assert error.code() == grpc.StatusCode.FAILED_PRECONDITION and reason(error) == "JOB_OVER"
+
+
+def test_S01_scaling_makes_longer_names(kube):
+    stub = kube.stub()
+    job = submit(stub, elastic("a" * 54, 10)).job
+    assert scale(stub, job, 9).name == job.name
+    long = elastic("b" * 54, 10)
+    long.elastic.max = 100
+    job = submit(stub, long).job
+    error = refused_scale(stub, job, 11)
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and "54 characters" in error.details()
+
+
+def test_scaling_that_the_cluster_refuses_or_delays(kube, api):
+    stub = kube.stub()
+    job = submit(stub, elastic("hard")).job
+    api.next("PATCH", JOBS, times=2, status=409)
+    assert scale(stub, job, 4).uid == job.uid
+    assert api.all(JOBS)[0]["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 4
+    api.next("PATCH", JOBS, status=403)
+    assert refused_scale(stub, job, 5).code() == grpc.StatusCode.PERMISSION_DENIED
+    assert api.all(JOBS)[0]["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 4
+
+
+def test_elastic_bounds_are_checked(kube):
+    stub = kube.stub()
+    for policy, workers, said in (
+        ({"min": 2}, 2, "min and max"),
+        ({"min": 2, "max": 3}, 0, "needs the role worker"),
+        ({"min": 2, "max": 3}, 4, "from elastic.min to elastic.max"),
+    ):
+        bad = spec(name="bad", workers=workers, elastic=job_pb2.ElasticPolicy(**policy))
+        error = failed(stub.Submit, service_pb2.SubmitRequest(spec=bad))
+        assert error.code() == grpc.StatusCode.INVALID_ARGUMENT and said in error.details(), error.details()

@@ -70,7 +70,7 @@ def test_unknown_methods_are_answered(daemon, path):
         assert reason(error) == "UNKNOWN_METHOD"
 
 
-@pytest.mark.parametrize("name", ["SubmitBatch", "Scale", "ReportMetrics", "QueryMetrics"])
+@pytest.mark.parametrize("name", ["SubmitBatch", "ReportMetrics", "QueryMetrics"])
 def test_methods_that_are_not_live_say_so(daemon, stub, name):
     error = failed(daemon.channel().unary_unary(SERVICE + name), b"", timeout=10)
     assert error.code() == grpc.StatusCode.UNIMPLEMENTED

@@ -31,7 +31,7 @@ Test(client, errors_have_their_details) {
         const char *says;
     } cases[] = {
         {"/a.B/C", "", false, NULL, ERR_UNIMPLEMENTED, "/a.B/C"},
-        {"/trainer.v1.TrainerService/Scale", "", false, NULL, ERR_UNIMPLEMENTED, "Scale"},
+        {"/trainer.v1.TrainerService/SubmitBatch", "", false, NULL, ERR_UNIMPLEMENTED, "SubmitBatch"},
         {check, "\n\003abc", false, NULL, ERR_NOT_FOUND, "abc"},
         {info, "", true, NULL, ERR_UNAUTHENTICATED, "STATE_DIR/token"},
         {info, "", true, "another", ERR_UNAUTHENTICATED, "not the server's"},

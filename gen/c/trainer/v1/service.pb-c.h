@@ -385,6 +385,9 @@ struct  Trainer__V1__ScaleRequest
    * default: the one that can
    */
   char *role;
+  /*
+   * 1..10,000, within the elastic bounds of the job
+   */
   int32_t replicas;
 };
 #define TRAINER__V1__SCALE_REQUEST__INIT \
