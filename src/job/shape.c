@@ -56,8 +56,12 @@ bool shape_duration(const char *text, int64_t *ret_ns) {
     }
     if (*p == '.') {
         int64_t unit = 100000000;
-        for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10) {
+        const char *fraction = ++p;
+        for (; *p >= '0' && *p <= '9'; p++, unit /= 10) {
             nanos += (*p - '0') * unit;
+        }
+        if (p == fraction || p - fraction > 9) { // finer than a Duration can say
+            return false;
         }
     }
     if (strcmp(p, "s") != 0) {

@@ -81,6 +81,8 @@ Test(spec, durations) {
             {"{active_deadline: '90'}", "run_policy.active_deadline: " DURATION},
             {"{active_deadline: 1m}", "run_policy.active_deadline: " DURATION},
             {"{active_deadline: .5s}", "run_policy.active_deadline: " DURATION},
+            {"{active_deadline: 1.s}", "run_policy.active_deadline: " DURATION},
+            {"{active_deadline: 1.0000000001s}", "run_policy.active_deadline: " DURATION},
             {"{active_deadline: 1 s}", "run_policy.active_deadline: " DURATION},
             {"{active_deadline: ''}", "run_policy.active_deadline: " DURATION},
             {NULL, NULL},
